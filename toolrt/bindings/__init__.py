@@ -1,0 +1,1 @@
+"""How a call reaches the world: one file a kind, behind `base.Kind` and `base.Binding`."""

@@ -1,0 +1,172 @@
+"""What a kind is, what it may use, and the table of kinds.
+
+A kind turns its own options (`Spec`) into a `Binding` when the catalogue is compiled; the attempt
+stage calls the binding. A new kind is one file with a `KIND` and one line in `KINDS`.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from importlib import import_module
+from pathlib import Path
+from typing import Any, Literal, Protocol, TypeVar, cast
+
+from pydantic import BaseModel, ConfigDict
+
+from toolrt.core.calls import Invocation
+from toolrt.core.faults import Fault, FaultError
+from toolrt.core.faults import Path as FaultPath
+from toolrt.core.results import Answer
+from toolrt.expressions.references import References
+from toolrt.expressions.slots import Slot
+from toolrt.expressions.templates import Names, Template, compile_template
+from toolrt.manifest.target import Target
+
+Effect = Literal["read", "write", "irreversible"]
+
+KINDS: Mapping[str, str] = {
+    "command": "toolrt.bindings.command",
+    "http": "toolrt.bindings.http",
+    "python": "toolrt.bindings.python",
+    "shell": "toolrt.bindings.shell",
+}
+"""Kind -> module with a `KIND`; imported when a manifest first uses it."""
+
+
+class Spec(BaseModel):
+    """A kind's options as a user writes them, in long form."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, arbitrary_types_allowed=True)
+
+
+class Binding(Protocol):
+    """A compiled link from a tool to its implementation; shared by all calls of a generation."""
+
+    async def call(self, invocation: Invocation) -> Answer:
+        """One attempt. Raises `CallError` (mostly `BindingError`) when there is no answer.
+
+        The attempt stage sets the deadline by cancelling; on cancellation a binding stops what it
+        started within 100 ms. It keeps `invocation.sent` true to what has left this machine.
+        """
+        ...
+
+    def preview(self, invocation: Invocation) -> dict[str, Any]:
+        """What would be sent or run, JSON-ready, secrets masked; nothing is done."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Described:
+    """What an implementation says about itself when the manifest does not."""
+
+    input_schema: dict[str, Any]
+    description: str | None = None
+    output_schema: dict[str, Any] | None = None
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+
+class Shared(Protocol):
+    """Something that all bindings of one runtime use together."""
+
+    async def close(self) -> None: ...
+
+
+S = TypeVar("S", bound=Shared)
+
+
+class Services:
+    """What the bindings of one runtime share: made on first use, closed with the runtime."""
+
+    def __init__(self, project: Path) -> None:
+        self.project = project
+        self._made: dict[object, Shared] = {}
+
+    def share(self, make: Callable[[], S]) -> S:
+        """The one object that `make` gives for this runtime; `make` itself is the key."""
+        if make not in self._made:
+            self._made[make] = make()
+        return cast("S", self._made[make])
+
+    async def close(self) -> None:
+        while self._made:
+            _, shared = self._made.popitem()
+            await shared.close()
+
+
+@dataclass(slots=True)
+class BindContext:
+    """What a kind may use while it binds one tool; faults are collected, never raised.
+
+    Paths of faults are relative to the kind's value: `("url",)` for `http: {url: …}`.
+    `input_schema` is the whole JSON Schema of the arguments, bound parameters included;
+    `visible` are the names that the model may send.
+    """
+
+    tool: str
+    project: Path
+    services: Services
+    references: References
+    input_schema: Mapping[str, Any]
+    visible: frozenset[str]
+    names: Names
+    targets: Mapping[str, Target]
+    effect: Effect = "write"
+    connect_timeout_s: float = 5.0
+    faults: list[Fault] = field(default_factory=list)
+    unavailable: str | None = None
+    used: set[str] = field(default_factory=set)
+    vars: Mapping[str, Any] = field(default_factory=dict)
+
+    def fault(self, code: str, message: str, *path: str | int, **more: Any) -> None:
+        """Report a fault at `path` inside the kind's value; `more` as in `Fault`."""
+        self.faults.append(Fault(code, message, path, **more))
+
+    def template(self, text: str, path: FaultPath, slot: Slot) -> Template:
+        """Compile a text with `{{ }}` and `${}`; on a fault report it and give a constant."""
+        try:
+            made = compile_template(text, slot, self.names)
+        except FaultError as error:
+            self.faults.extend(error.under(*path))
+            return Template.constant("")
+        self.used |= made.parameters
+        for fault in self.references.unusable(made.references):
+            self.unavailable = self.unavailable or fault
+        return made
+
+
+def _nothing(_spec: Any, _context: BindContext) -> Described | None:
+    return None
+
+
+def _never(_spec: Any) -> bool:
+    return False
+
+
+def _write(_spec: Any) -> Effect:
+    return "write"
+
+
+def _as_it_is(raw: Any) -> Any:
+    return raw
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A kind of binding: its options, and how they become a binding.
+
+    `expand` makes a short form long (raw in, raw out, tolerant of nonsense). `effect` and
+    `is_idempotent` are what the options imply when the tool does not say. `describe` reads the
+    arguments' schema and the description off the implementation, for tools that write none.
+    """
+
+    name: str
+    spec: type[Spec]
+    bind: Callable[[Any, BindContext], Binding]
+    expand: Callable[[Any], Any] = _as_it_is
+    effect: Callable[[Any], Effect] = _write
+    is_idempotent: Callable[[Any], bool] = _never
+    describe: Callable[[Any, BindContext], Described | None] = _nothing
+
+
+def kind(name: str) -> Kind:
+    """The kind of that name. Raises KeyError for a name that is not in `KINDS`."""
+    return cast("Kind", import_module(KINDS[name]).KIND)

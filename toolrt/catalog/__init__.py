@@ -1,0 +1,1 @@
+"""Manifests to an immutable, numbered snapshot of tools."""

@@ -1,0 +1,1 @@
+"""Words that every part of toolrt shares; no I/O happens here."""

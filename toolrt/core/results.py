@@ -1,0 +1,113 @@
+"""What a call comes to.
+
+A binding answers with an `Answer`; the stages pass an `Outcome` outwards; the caller gets a
+`ToolResult`. Objects all the way, JSON only at the edge (`ToolResult.document`).
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from toolrt.core.errors import CallError
+
+Status = Literal["success", "partial", "error", "paused"]
+
+SCHEMA = "toolrt/v1"
+
+
+@dataclass(slots=True)
+class Answer:
+    """What a binding got back: the value, and what `failed_when` may look at beside it."""
+
+    value: Any = None
+    status: int | None = None
+    headers: Mapping[str, str] | None = None
+    exit_code: int | None = None
+    stderr: str | None = None
+    truncated_bytes: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """Why a call has no value: stable code, a sentence for the model, what to do next."""
+
+    code: str
+    message: str
+    hint: str | None = None
+    retryable: bool = False
+    details: Mapping[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, error: CallError) -> "Failure":
+        return cls(error.code, error.message, error.hint, error.retryable, error.details)
+
+    def document(self) -> dict[str, Any]:
+        """The `error` of the wire shape."""
+        return {
+            "code": self.code,
+            "message": self.message,
+            "hint": self.hint,
+            "retryable": self.retryable,
+            "details": dict(self.details),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """One try at the binding: its number, how long it took, the code it failed with."""
+
+    number: int
+    time_s: float
+    error: str | None = None
+    delay_s: float = 0.0
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What travels outwards through the stages: an answer, or the failure in its place."""
+
+    answer: Answer | None = None
+    failure: Failure | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ToolResult:
+    """What every door gives back for a call; `document()` is its wire shape.
+
+    `text` and `data` are for the model. `time_s` spans the whole call, `attempts` counts tries
+    at the binding. `untrusted` is always true: tool output is data, never instructions.
+    """
+
+    call_id: str
+    tool: str
+    status: Status
+    text: str = ""
+    data: Any = None
+    error: Failure | None = None
+    time_s: float = 0.0
+    attempts: int = 0
+    generation: int = 0
+    final: bool = False
+    to: Literal["both", "model", "user"] = "both"
+    context: Mapping[str, Any] = field(default_factory=dict)
+
+    def document(self) -> dict[str, Any]:
+        """JSON-ready mapping, the same for CLI, REST, MCP and journal."""
+        made: dict[str, Any] = {
+            "schema": SCHEMA,
+            "call_id": self.call_id,
+            "tool": self.tool,
+            "status": self.status,
+            "text": self.text,
+            "data": self.data,
+        }
+        if self.error is not None:
+            made["error"] = self.error.document()
+        made["control"] = {"final": self.final, "to": self.to}
+        made["stats"] = {
+            "time_ms": round(self.time_s * 1000, 3),
+            "attempts": self.attempts,
+            "cached": False,
+        }
+        made["context"] = {"generation": self.generation, "untrusted": True, **self.context}
+        return made

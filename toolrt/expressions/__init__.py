@@ -1,0 +1,1 @@
+"""The three little languages: CEL conditions, templates with slots, JMESPath; and references."""

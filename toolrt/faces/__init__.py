@@ -1,0 +1,1 @@
+"""The doors people and programs come by; faces translate, they decide nothing."""

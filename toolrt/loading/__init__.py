@@ -1,0 +1,1 @@
+"""Files to manifests, with the place of everything that is wrong."""

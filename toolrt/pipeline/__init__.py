@@ -1,0 +1,1 @@
+"""The one door for every call, and the stages behind it."""

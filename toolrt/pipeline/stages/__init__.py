@@ -1,0 +1,1 @@
+"""One file a stage; `pipeline/gateway` holds their order."""

@@ -1,0 +1,1 @@
+"""JSON Schema work: from Python signatures, and the checking of arguments."""
