@@ -13,12 +13,19 @@ from typing import Any, Literal, Protocol, TypeVar, cast
 from pydantic import BaseModel, ConfigDict
 
 from toolrt.core.calls import Invocation
+from toolrt.core.errors import RefusedError
 from toolrt.core.faults import Fault, FaultError
 from toolrt.core.faults import Path as FaultPath
 from toolrt.core.results import Answer
 from toolrt.expressions.references import References
-from toolrt.expressions.slots import Slot
-from toolrt.expressions.templates import Names, Template, compile_template
+from toolrt.expressions.slots import TEXT, Slot
+from toolrt.expressions.templates import (
+    Names,
+    Template,
+    Tree,
+    compile_template,
+    compile_tree,
+)
 from toolrt.manifest.target import Target
 
 Effect = Literal["read", "write", "irreversible"]
@@ -115,6 +122,8 @@ class BindContext:
     unavailable: str | None = None
     used: set[str] = field(default_factory=set)
     vars: Mapping[str, Any] = field(default_factory=dict)
+    written_parameters: bool = True
+    imports: bool = True
 
     def fault(self, code: str, message: str, *path: str | int, **more: Any) -> None:
         """Report a fault at `path` inside the kind's value; `more` as in `Fault`."""
@@ -127,10 +136,23 @@ class BindContext:
         except FaultError as error:
             self.faults.extend(error.under(*path))
             return Template.constant("")
+        self._note(made)
+        return made
+
+    def tree(self, value: Any, path: FaultPath, slot: Slot = TEXT) -> Tree:
+        """Compile every text inside `value`; on a fault report it and give nothing."""
+        try:
+            made = compile_tree(value, slot, self.names)
+        except FaultError as error:
+            self.faults.extend(error.under(*path))
+            return compile_tree(None, slot, self.names)
+        self._note(made)
+        return made
+
+    def _note(self, made: Template | Tree) -> None:
         self.used |= made.parameters
         for fault in self.references.unusable(made.references):
             self.unavailable = self.unavailable or fault
-        return made
 
 
 def _nothing(_spec: Any, _context: BindContext) -> Described | None:
@@ -147,6 +169,19 @@ def _write(_spec: Any) -> Effect:
 
 def _as_it_is(raw: Any) -> Any:
     return raw
+
+
+class Unfinished:
+    """Stands where a kind does not work yet: every call is refused."""
+
+    def __init__(self, why: str) -> None:
+        self._why = why
+
+    async def call(self, _invocation: Invocation) -> Answer:
+        raise RefusedError(self._why, code="unsupported")
+
+    def preview(self, _invocation: Invocation) -> dict[str, Any]:
+        raise RefusedError(self._why, code="unsupported")
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from toolrt.core.errors import Sent
+from toolrt.core.redaction import Secret
 from toolrt.core.results import Attempt
 
 if TYPE_CHECKING:
@@ -13,7 +14,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """On whose behalf a call is made. All but `principal` has a default."""
+    """On whose behalf a call is made. All but `principal` has a default.
+
+    `credentials` are what the caller brought for `${caller:name}`; no root ever shows them.
+    """
 
     principal: str = "anonymous"
     roles: tuple[str, ...] = ()
@@ -21,6 +25,7 @@ class Caller:
     session: str | None = None
     scopes: tuple[str, ...] = ()
     claims: Mapping[str, Any] = field(default_factory=dict)
+    credentials: Mapping[str, Secret] = field(default_factory=dict, repr=False)
 
     def document(self) -> dict[str, Any]:
         """The `caller` root of conditions and templates."""
@@ -40,7 +45,8 @@ class Invocation:
 
     `arguments` are the model's until the validate stage puts the checked, defaulted, canonical
     ones in their place. `deadline` and `started` are seconds of the monotonic clock. `sent` is kept
-    by the binding: how far the running attempt has gone. `is_orphaned` says that a cancelled
+    by the binding: how far the running attempt has gone. `attempts` counts those begun, `failed`
+    remembers those that were repeated. `is_orphaned` says that a cancelled
     attempt still runs in its thread.
     """
 
@@ -53,7 +59,8 @@ class Invocation:
     deadline: float
     generation: int = 0
     dry_run: bool = False
-    attempts: list[Attempt] = field(default_factory=list)
+    attempts: int = 0
+    failed: list[Attempt] = field(default_factory=list)
     sent: Sent = "maybe"
     is_orphaned: bool = False
     on_progress: Callable[[float, float | None, str], None] | None = None

@@ -6,7 +6,7 @@ Parts that read manifests report `Fault`s with the path of the value inside its 
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Any, Literal
 
 Path = tuple[str | int, ...]
 Severity = Literal["error", "warning"]
@@ -33,6 +33,10 @@ class Fault:
         """The same fault seen from further out."""
         return replace(self, path=(*prefix, *self.path))
 
+    def moved(self, path: Path) -> "Fault":
+        """The same fault at another path."""
+        return replace(self, path=path)
+
 
 class FaultError(Exception):
     """Carries faults out of a deep place; its catcher adds them to its own list."""
@@ -43,3 +47,16 @@ class FaultError(Exception):
 
     def under(self, *prefix: str | int) -> Iterable[Fault]:
         return tuple(fault.under(*prefix) for fault in self.faults)
+
+
+MISSING = object()
+"""What `child` gives where there is nothing."""
+
+
+def child(data: Any, step: str | int) -> Any:
+    """What `step` leads to in plain data; `MISSING` where it leads nowhere."""
+    if isinstance(data, dict):
+        return data.get(step, MISSING)
+    if isinstance(data, list) and isinstance(step, int) and step < len(data):
+        return data[step]
+    return MISSING

@@ -54,11 +54,10 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """One try at the binding: its number, how long it took, the code it failed with."""
+    """A try that failed and was repeated: its number, its code, the wait after it in seconds."""
 
     number: int
-    time_s: float
-    error: str | None = None
+    error: str
     delay_s: float = 0.0
 
 

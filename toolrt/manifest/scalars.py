@@ -3,12 +3,12 @@
 import re
 from typing import Annotated, Any
 
-from pydantic import BeforeValidator
+from pydantic import BeforeValidator, WithJsonSchema
 from pydantic_core import PydanticCustomError
 
-_DURATION = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h|d)")
+_DURATION = re.compile(r"([0-9]+(?:\.[0-9]+)?)(ms|s|m|h|d)")
 _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
-_SIZE = re.compile(r"(\d+(?:\.\d+)?)\s?(B|KB|MB|GB|KiB|MiB|GiB)")
+_SIZE = re.compile(r"([0-9]+(?:\.[0-9]+)?) ?(B|KB|MB|GB|KiB|MiB|GiB)")
 _BYTES = {
     "B": 1,
     "KB": 1000,
@@ -38,5 +38,13 @@ def size_bytes(value: Any) -> int:
     return int(float(match[1]) * _BYTES[match[2]])
 
 
-Duration = Annotated[float, BeforeValidator(duration_s)]
-Size = Annotated[int, BeforeValidator(size_bytes)]
+Duration = Annotated[
+    float,
+    BeforeValidator(duration_s),
+    WithJsonSchema({"type": "string", "pattern": f"^{_DURATION.pattern}$"}),
+]
+Size = Annotated[
+    int,
+    BeforeValidator(size_bytes),
+    WithJsonSchema({"type": "string", "pattern": f"^{_SIZE.pattern}$"}),
+]

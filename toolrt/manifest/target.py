@@ -2,16 +2,11 @@
 
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from toolrt.manifest.scalars import Duration
-
-
-class Written(BaseModel):
-    """Base of everything a user writes: strict keys, frozen."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
+from toolrt.manifest.written import Written
 
 
 class BasicAuth(Written):

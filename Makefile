@@ -1,0 +1,61 @@
+# Four commands, each of which builds .venv when it is missing or out of date:
+#   make demo    one tool of each kind, called on this repository's own files
+#   make check   everything that CI runs
+#   make fmt     format and repair what can be repaired
+#   make bench   the speed table, as ratios to the limits of the same run
+# They need make, git and Python 3.11 or later; PYTHON=/path/to/python chooses one.
+
+.DEFAULT_GOAL := help
+.PHONY: help demo check fmt bench clean
+.DELETE_ON_ERROR:
+MAKEFLAGS += --no-print-directory
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+WORKERS ?= 2
+
+help:
+	@sed -n '/^#/!q; s/^# \{0,1\}//p' Makefile
+
+$(READY): pyproject.toml constraints.txt
+	@python=$${PYTHON:-}; \
+	for candidate in python3.13 python3.12 python3.11 python3; do \
+	  [ -n "$$python" ] && break; \
+	  "$$candidate" -c 'import ensurepip, sys, venv; sys.exit(sys.version_info < (3, 11))' \
+	    2>/dev/null && python=$$candidate; \
+	done; \
+	[ -n "$$python" ] || { echo 'no Python 3.11 or later with venv: name one with PYTHON=…' >&2; exit 1; }; \
+	[ -x $(BIN)/python ] && $(BIN)/python -m pip --version >/dev/null 2>&1 \
+	  || "$$python" -m venv --clear $(VENV); \
+	$(BIN)/python -m pip install --quiet --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev]'; \
+	touch $@
+
+demo: $(READY)
+	@$(BIN)/python examples/demo.py
+
+check: $(READY)
+	@echo '== format'
+	@$(BIN)/ruff format --check --quiet .
+	@echo '== lint'
+	@$(BIN)/ruff check --quiet .
+	@echo '== types'
+	@$(BIN)/mypy --no-error-summary
+	@echo '== floors'
+	@out=$$($(BIN)/lint-imports --no-logo 2>&1) || { echo "$$out"; exit 1; }
+	@echo '== speed'
+	@$(BIN)/python bench/run.py --gate
+	@echo '== tests'
+	@$(BIN)/pytest -q -n $(WORKERS)
+
+fmt: $(READY)
+	@$(BIN)/ruff format --quiet .
+	@$(BIN)/ruff check --quiet --fix .
+
+bench: $(READY)
+	@$(BIN)/python bench/run.py
+
+clean:
+	@rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis

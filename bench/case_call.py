@@ -1,0 +1,74 @@
+"""A call in process, against validate + await + result; a blocking callable against the hop."""
+
+import asyncio
+from dataclasses import dataclass
+from typing import Any
+
+from project.bench_tools import quote, quote_sync
+from project_copy import ARGUMENTS, caller, opened
+from pydantic_core import SchemaValidator, core_schema
+from rounds import Call, Figure, cpu_ratio, in_turns, show
+
+ROUNDS = 15
+
+
+@dataclass(slots=True)
+class Result:
+    """The least that an engine must give back."""
+
+    tool: str
+    is_ok: bool
+    value: Any
+
+
+def validator() -> SchemaValidator:
+    """The arguments' schema, in the fastest validator there is."""
+    city = core_schema.str_schema(min_length=1, max_length=80)
+    days = core_schema.with_default_schema(core_schema.int_schema(ge=1, le=14), default=1)
+    units = core_schema.literal_schema(["metric", "imperial"])
+    fields = {
+        "city": core_schema.typed_dict_field(city, required=True),
+        "days": core_schema.typed_dict_field(days),
+        "units": core_schema.typed_dict_field(
+            core_schema.with_default_schema(units, default="metric")
+        ),
+    }
+    return SchemaValidator(core_schema.typed_dict_schema(fields, extra_behavior="forbid"))
+
+
+def limits() -> dict[str, Call]:
+    """Both limits: on the loop, and over the default executor."""
+    validate = validator().validate_python
+    tools = {"bench.quote": quote}
+    loop = asyncio.get_running_loop()
+
+    async def on_the_loop() -> Result:
+        return Result("bench.quote", True, await tools["bench.quote"](**validate(ARGUMENTS)))
+
+    async def over_the_hop() -> Result:
+        checked = validate(ARGUMENTS)
+        return Result(
+            "bench.quote_sync", True, await loop.run_in_executor(None, _blocking, checked)
+        )
+
+    return {"limit": on_the_loop, "hop": over_the_hop}
+
+
+def _blocking(checked: dict[str, Any]) -> dict[str, Any]:
+    return quote_sync(**checked)
+
+
+async def main() -> None:
+    bare = limits()
+    async with opened() as runtime:
+        call = caller(runtime, "bench.quote", ARGUMENTS)
+        calls = await in_turns({"limit": bare["limit"], "call": call}, rounds=ROUNDS, batch=4000)
+        sync = caller(runtime, "bench.quote_sync", ARGUMENTS)
+        hops = await in_turns({"hop": bare["hop"], "sync": sync}, rounds=ROUNDS, batch=400)
+    show(
+        Figure("call, CPU", "validate + await", cpu_ratio(calls, "call", "limit"), 6.0, 4.5),
+        Figure("sync call, CPU", "the thread hop", cpu_ratio(hops, "sync", "hop"), 1.2, 1.0),
+    )
+
+
+asyncio.run(main())

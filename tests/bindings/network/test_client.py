@@ -1,0 +1,333 @@
+import asyncio
+import gzip
+import ssl
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.loopback import RESET, json_reply, loopback, refused_port, reply
+from toolrt.bindings.network import Guard, Request, TlsFiles
+from toolrt.core.errors import AttemptTimeoutError, BindingError
+
+pytestmark = pytest.mark.anyio
+
+PEM = Path(__file__).parent / "loopback.pem"
+
+
+async def failure(sending):
+    with pytest.raises(BindingError) as failed:
+        await sending
+    error = failed.value
+    assert "127.0.0.1" not in error.message
+    assert "localhost" not in error.message
+    return error
+
+
+async def test_a_reply_is_whole(web):
+    async with loopback(json_reply('{"a": 1}', X_Mixed="Case")) as server:
+        got = await web.send(f"{server.url}/path?q=1")
+
+    assert (got.status, got.body) == (200, b'{"a": 1}')
+    assert got.headers["content-type"] == "application/json"
+    assert got.headers["x-mixed"] == "Case"
+    assert server.lines == ["GET /path?q=1"]
+    assert web.invocation.sent == "answered"
+
+
+async def test_what_is_sent_is_what_was_asked(web):
+    async with loopback(reply()) as server:
+        await web.send(
+            f"{server.url}/a%2e%2e%2Fb/%252e?x=%2B&y=a+b", "POST", b"body", {"X-Custom": "1"}
+        )
+
+    heard = server.heard[0]
+    assert heard.method == "POST"
+    assert heard.target == "/a%2e%2e%2Fb/%252e?x=%2B&y=a+b"
+    assert heard.body == b"body"
+    assert heard.headers["host"] == f"127.0.0.1:{server.port}"
+    assert heard.headers["x-custom"] == "1"
+    assert heard.headers["content-length"] == "4"
+    assert "content-type" not in heard.headers
+    assert "transfer-encoding" not in heard.headers
+
+
+@pytest.mark.parametrize("size", [0, 1, 600_000, 3_000_000])
+async def test_a_body_of_any_size_arrives_with_its_length(web, size):
+    async with loopback(lambda heard: reply(str(len(heard.body)))) as server:
+        got = await web.send(server.url, "PUT", b"x" * size)
+
+    assert got.body == str(size).encode()
+
+
+async def test_connections_are_kept_and_closed_with_the_network(web):
+    async with loopback(reply("ok")) as server:
+        client = web.client(server.url)
+        for _ in range(3):
+            await client.send(Request("GET", "/", {}), web.invocation)
+
+        assert server.connections == 1
+
+
+async def test_cookies_are_not_kept(web):
+    async with loopback(reply("ok", set_cookie="session=stolen; Path=/")) as server:
+        await web.send(server.url)
+        await web.send(server.url)
+
+    assert "cookie" not in server.heard[1].headers
+
+
+async def test_h6_proxies_of_the_environment_are_not_used(web, monkeypatch):
+    async with loopback(reply("proxied")) as proxy, loopback(reply("direct")) as server:
+        for name in ("http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"):
+            monkeypatch.setenv(name, proxy.url)
+        assert (await web.send(server.url)).body == b"direct"
+
+
+async def test_gzip_is_decoded_and_nothing_else_is(web):
+    packed = gzip.compress(b"unpacked")
+    async with loopback(reply(packed, content_encoding="gzip")) as server:
+        assert (await web.send(server.url)).body == b"unpacked"
+    async with loopback(reply(packed, content_encoding="br")) as server:
+        error = await failure(web.send(server.url))
+
+    assert error.code == "bad-response"
+
+
+async def test_an_answer_without_a_body_has_an_empty_one(web):
+    for raw in (
+        b"HTTP/1.1 204 No Content\r\n\r\n",
+        reply(),
+        b"HTTP/1.1 304 N\r\nContent-Encoding: gzip\r\n\r\n",
+    ):
+        async with loopback(raw) as server:
+            assert (await web.send(server.url)).body == b""
+    async with loopback(b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n") as server:
+        assert (await web.send(server.url, "HEAD")).body == b""
+
+
+# how far it went
+
+
+async def test_e5_a_refused_connection_is_never_sent(web):
+    error = await failure(web.send(f"http://127.0.0.1:{refused_port()}/", "POST", b"x"))
+
+    assert (error.sent, error.retryable, error.target_fault) == ("never", True, True)
+    assert (error.code, error.message) == ("execution-failed", "the service could not be reached")
+    assert web.invocation.sent == "never"
+
+
+async def test_e5_a_name_that_is_not_found_is_never_sent(resolving):
+    error = await failure(resolving({}).send("http://nowhere.example/", "POST"))
+
+    assert (error.sent, error.retryable, error.target_fault) == ("never", True, True)
+    assert "nowhere" not in error.message
+
+
+async def test_e5_tls_that_fails_is_never_sent(web):
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(PEM)
+    async with loopback(reply("ok"), ssl=context) as server:
+        untrusted = f"https://127.0.0.1:{server.port}/"
+        error = await failure(web.send(untrusted, "POST", b"secret"))
+
+    assert (error.sent, error.retryable) == ("never", True)
+    assert error.message == "no trusted TLS connection to the service"
+    assert server.heard == []
+
+
+async def test_a_target_may_name_what_it_trusts(web):
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(PEM)
+    async with loopback(reply("ok"), ssl=context) as server:
+        got = await web.send(f"https://localhost:{server.port}/", tls=TlsFiles(ca=PEM))
+
+    assert got.body == b"ok"
+
+
+async def test_a_target_may_show_a_certificate(web):
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(PEM)
+    context.load_verify_locations(PEM)
+    context.verify_mode = ssl.CERT_REQUIRED
+    async with loopback(reply("ok"), ssl=context) as server:
+        files = TlsFiles(ca=PEM, cert=PEM, key=PEM)
+        got = await web.send(f"https://localhost:{server.port}/", tls=files)
+
+    assert got.body == b"ok"
+
+
+async def test_tls_files_that_are_missing_stop_the_call(web, tmp_path):
+    error = await failure(web.send("https://127.0.0.1/", tls=TlsFiles(ca=tmp_path / "no.pem")))
+
+    assert error.sent == "never"
+    assert "tls" in error.hint
+
+
+async def test_e5_a_reset_after_the_body_may_have_been_sent(web):
+    async with loopback(RESET) as server:
+        error = await failure(web.send(server.url, "POST", b"pay"))
+
+    assert (error.sent, error.retryable, error.target_fault) == ("maybe", True, True)
+    assert error.code == "execution-failed"
+    assert [each.body for each in server.heard] == [b"pay"]
+
+
+@pytest.mark.parametrize("method", ["GET", "HEAD", "PUT", "DELETE", "OPTIONS", "POST"])
+async def test_the_transport_never_sends_twice_by_itself(web, method):
+    def answer(_heard):
+        return reply() if len(server.heard) == 1 else RESET
+
+    async with loopback(answer) as server:
+        client = web.client(server.url)
+        await client.send(Request(method, "/first", {}), web.invocation)
+        error = await failure(client.send(Request(method, "/second", {}), web.invocation))
+
+        assert error.sent == "maybe"
+        assert web.invocation.sent == "maybe"
+        await asyncio.sleep(0.05)
+        assert server.lines == [f"{method} /first", f"{method} /second"]
+        assert server.connections == 1
+
+
+async def test_a_connection_that_ends_without_an_answer_may_have_been_sent(web):
+    async with loopback(b"") as server:
+        error = await failure(web.send(server.url))
+
+    assert (error.sent, error.retryable) == ("maybe", True)
+
+
+async def test_a_connect_timeout_is_never_sent(resolving):
+    silent = {"silent.example": ["127.0.0.1"]}
+    web = resolving(silent)
+    stalled = asyncio.Event()
+
+    async def stall(host, port):
+        await stalled.wait()
+
+    web.network._resolve = stall
+    error = await failure(web.send("http://silent.example/", connect_timeout_s=0.05))
+
+    assert isinstance(error, AttemptTimeoutError)
+    assert (error.sent, error.code, error.retryable) == ("never", "timeout", True)
+
+
+async def test_a_tls_handshake_counts_as_connecting(web):
+    async with loopback() as server:
+        started = time.monotonic()
+        error = await failure(web.send(f"https://127.0.0.1:{server.port}/", connect_timeout_s=0.1))
+
+    assert isinstance(error, AttemptTimeoutError)
+    assert error.sent == "never"
+    assert time.monotonic() - started < 1
+
+
+async def test_cancelling_a_call_that_waits_ends_it_at_once(web):
+    async def wait(_heard=None):
+        await asyncio.sleep(30)
+        yield b""
+
+    async with loopback(lambda _: wait()) as server:
+        task = asyncio.ensure_future(web.send(server.url))
+        await server.until_heard(1)
+        started = time.monotonic()
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    assert time.monotonic() - started < 0.1
+    assert web.invocation.sent == "maybe"
+
+
+# what comes back
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nshort",
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nab",
+    ],
+)
+async def test_an_answer_that_breaks_off_may_have_been_sent(web, raw):
+    async def cut():
+        yield raw
+
+    async with loopback(lambda _: cut()) as server:
+        error = await failure(web.send(server.url))
+
+    assert (error.code, error.sent, error.retryable) == ("bad-response", "maybe", True)
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nnothex\r\n",
+        b"SMTP ready\r\n\r\n",
+        b"HTTP/1.1 999999 x\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\nno colon\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab",
+        b"HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\n" + b"X: 1\r\n" * 101 + b"\r\n",
+        b"HTTP/1.1 200 OK\r\nX: " + b"a" * 9000 + b"\r\n\r\n",
+        b"HTTP/1.1 200 " + b"a" * 9000 + b"\r\n\r\n",
+    ],
+)
+async def test_h7_headers_that_are_wrong_or_too_many_are_a_bad_response(web, raw):
+    async with loopback(raw) as server:
+        error = await failure(web.send(server.url))
+
+    assert (error.code, error.sent, error.retryable) == ("bad-response", "maybe", True)
+
+
+async def test_sixty_four_calls_go_out_at_once(web):
+    gate = asyncio.Event()
+
+    async def held():
+        await gate.wait()
+        yield reply("ok", connection="close")
+
+    async with loopback(lambda _: held()) as server:
+        calls = asyncio.gather(*[web.send(server.url) for _ in range(64)])
+        await server.until_heard(64)
+        gate.set()
+        assert all(each.body == b"ok" for each in await calls)
+
+
+# the guard at the socket
+
+
+async def test_h2_a_name_with_one_private_address_among_public_ones_is_blocked(resolving):
+    web = resolving({"mixed.example": ["8.8.8.8", "10.0.0.1"]})
+    error = await failure(web.send("http://mixed.example/"))
+
+    assert (error.code, error.sent, error.retryable) == ("blocked-target", "never", False)
+    assert "allow_private" in error.hint
+
+
+async def test_h2_the_address_that_was_checked_is_the_one_that_is_dialled(resolving):
+    asked = []
+    web = resolving({})
+
+    async def rebind(host, port):
+        asked.append(host)
+        return ["127.0.0.2"] if len(asked) == 1 else ["127.0.0.1"]
+
+    web.network._resolve = rebind
+    async with loopback(reply("pinned"), host="127.0.0.2") as server:
+        url = f"http://rebinding.example:{server.port}/"
+        got = await web.send(url, guard=Guard.of(["127.0.0.2/32"]))
+
+    assert got.body == b"pinned"
+    assert asked == ["rebinding.example"]
+    assert server.heard[0].headers["host"] == f"rebinding.example:{server.port}"
+
+
+async def test_a_connection_is_not_shared_with_those_who_might_not_open_it(resolving):
+    web = resolving({"inside.example": ["127.0.0.1"]})
+    async with loopback(reply("ok")) as server:
+        url = f"http://inside.example:{server.port}/"
+        await web.send(url, guard=Guard.of(True))
+        error = await failure(web.send(url))
+
+    assert error.code == "blocked-target"

@@ -1,0 +1,370 @@
+import asyncio
+import contextlib
+import os
+import resource
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from toolrt.bindings import group
+from toolrt.bindings.limits import Limits
+from toolrt.bindings.outputs import Captured, Drain
+from toolrt.bindings.process import FLOOD_BYTES, ProcessRequest, ProcessRunner
+from toolrt.core.errors import BindingError
+
+pytestmark = pytest.mark.anyio
+
+ENV = {"PATH": "/usr/bin:/bin", "LANG": "C.UTF-8"}
+
+
+def request(*argv, **more):
+    executable = subprocess.check_output(["which", argv[0]], text=True).strip()
+    options = {"env": ENV, "cwd": "/", "limits": Limits().rlimits(), **more}
+    return ProcessRequest(executable, argv, **options)
+
+
+def script(text, *arguments, **more):
+    return request("bash", "-c", text, "bash", *arguments, **more)
+
+
+def python(text, **more):
+    return ProcessRequest(sys.executable, ("python", "-c", text), env=ENV, cwd="/", **more)
+
+
+def open_descriptors():
+    return len(list(Path("/proc/self/fd").iterdir()))
+
+
+def members(pgid):
+    """Live processes of a group; zombies that wait for init to reap them are not ours."""
+    found = set()
+    for entry in Path("/proc").iterdir():
+        if not entry.name.isdigit():
+            continue
+        with contextlib.suppress(OSError):
+            state, _, pgrp = (entry / "stat").read_text().rpartition(")")[2].split()[:3]
+            if int(pgrp) == pgid and state != "Z":
+                found.add(int(entry.name))
+    return found
+
+
+def children_of_ours():
+    with contextlib.suppress(ChildProcessError):
+        return os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+    return None
+
+
+@pytest.fixture
+async def runner():
+    before = open_descriptors()
+    runner = ProcessRunner(grace_s=0.1)
+    yield runner
+    await runner.close()
+    assert open_descriptors() == before
+    assert children_of_ours() is None
+
+
+async def run(runner, what):
+    return await runner.start(what).finished()
+
+
+async def test_a_child_ends_with_its_code_and_output(runner):
+    done = await run(runner, script("echo out; echo err >&2; exit 3"))
+    assert (done.exit_code, done.signal) == (3, None)
+    assert done.stdout.whole() == b"out\n"
+    assert done.stderr.whole() == b"err\n"
+    assert 0 < done.time_s < 5
+
+
+async def test_s12_signal_death_is_told_from_an_exit(runner):
+    done = await run(runner, script("kill -SEGV $$"))
+    assert (done.exit_code, done.signal) == (None, signal.SIGSEGV)
+
+
+async def test_s5_the_environment_is_exactly_the_given_one(runner):
+    done = await run(runner, request("env", env={"A": "1", "B": "zwei 2"}))
+    assert done.stdout.whole() == b"A=1\nB=zwei 2\n"
+
+
+async def test_s6_child_has_three_streams_own_session_umask_077_and_no_stdin(runner):
+    leak = os.open("/dev/null", os.O_RDONLY)
+    os.set_inheritable(leak, True)
+    try:
+        done = await run(
+            runner,
+            script("umask; ls /proc/$$/fd; wc -c; ps -o sid=,pgid=,tty= -p $$; echo $$; pwd"),
+        )
+    finally:
+        os.close(leak)
+    umask, *rest = done.stdout.whole().decode().split()
+    assert umask == "0077"
+    *fds, size, sid, pgid, tty, pid, cwd = rest
+    assert set(fds) <= {"0", "1", "2", "255"}
+    assert (size, tty, cwd) == ("0", "?", "/")
+    assert sid == pgid == pid
+
+
+async def test_s8_background_grandchild_that_keeps_the_pipe_does_not_hold_the_call(runner):
+    started = time.monotonic()
+    process = runner.start(script("sleep 30 & echo $!"))
+    done = await process.finished()
+    assert 0.15 < time.monotonic() - started < 1
+    assert done.exit_code == 0
+    os.kill(int(done.stdout.whole()), signal.SIGKILL)
+
+
+async def test_s8_last_bytes_of_a_finished_child_are_all_there(runner):
+    done = await run(runner, request("head", "-c", "900000", "/dev/zero"))
+    assert done.stdout == Captured(b"\0" * 524288, b"\0" * 375712, 0)
+
+
+async def test_s9_head_and_tail_are_kept_and_the_rest_is_counted(runner):
+    done = await run(runner, request("seq", "200000", keep_bytes=1000))
+    assert done.stdout.head.startswith(b"1\n2\n")
+    assert done.stdout.tail.endswith(b"199999\n200000\n")
+    assert len(done.stdout.head) == len(done.stdout.tail) == 500
+    assert done.stdout.cut == 1288895 - 1000
+    assert b"\n[... 1287895 bytes left out ...]\n" in done.stdout.whole()
+
+
+async def test_s9_stdout_and_stderr_are_read_together(runner):
+    done = await run(runner, script("head -c 300000 /dev/zero >&2; head -c 300000 /dev/zero"))
+    assert len(done.stdout.whole()) == 300000
+    assert done.stderr.cut == 300000 - 65536
+
+
+async def test_s9_byte_by_byte_output_takes_no_more_memory_than_the_cap():
+    drain = Drain(asyncio.get_running_loop(), 1000, lambda: None)
+    for number in range(200_000):
+        drain._keep(bytes([number % 251]))
+    assert len(drain._head) == 500
+    assert len(drain._tail) <= 65536
+    assert drain.captured().tail == bytes(number % 251 for number in range(199_500, 200_000))
+    drain.close()
+
+
+async def test_s9_flood_is_killed_with_its_group_and_memory_stays_flat(runner):
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    flood = script("trap '' TERM; cat /dev/zero & cat /dev/zero >&2 & wait", keep_bytes=1024**2)
+    pids = []
+    for _ in range(20):
+        process = runner.start(flood)
+        pids.append(process.pid)
+        with pytest.raises(BindingError, match="stopped after 64 MiB of output") as caught:
+            await process.finished()
+        assert caught.value.code == "output-flood"
+    await runner.close()
+    grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
+    assert grown * 1024 <= 2 * FLOOD_BYTES
+    assert grown * 1024 <= 16 * 1024**2
+    assert [members(pid) for pid in pids] == [set()] * 20
+
+
+async def test_s10_limits_hold_in_the_child(runner):
+    limits = Limits(cpu="7s", memory="4GiB", file_size="2MiB", open_files=99).rlimits()
+    done = await run(
+        runner, script("ulimit -c; ulimit -n; ulimit -t; ulimit -f; ulimit -v", limits=limits)
+    )
+    assert done.stdout.whole().split() == [b"0", b"99", b"7", b"2048", b"4194304"]
+
+
+async def test_s10_address_space_and_process_count_are_limited_only_when_asked():
+    default = dict(Limits().rlimits())
+    assert resource.RLIMIT_AS not in default
+    assert resource.RLIMIT_NPROC not in default
+    assert dict(Limits(processes=50).rlimits())[resource.RLIMIT_NPROC] == (50, 50)
+
+
+async def test_large_stdin_is_fed_without_deadlock(runner):
+    text = os.urandom(3_000_000)
+    done = await run(runner, request("cat", stdin=text, keep_bytes=8_000_000))
+    assert done.stdout.whole() == text
+
+
+async def test_child_that_does_not_read_its_stdin_is_no_fault(runner):
+    done = await run(runner, request("true", stdin=b"x" * 3_000_000))
+    assert done.exit_code == 0
+
+
+async def test_child_that_stops_reading_half_way_is_no_fault(runner):
+    done = await run(runner, script("head -c 10; exec <&-; sleep 0.05", stdin=b"x" * 3_000_000))
+    assert done.stdout.whole() == b"x" * 10
+
+
+@pytest.mark.parametrize(
+    ("change", "code", "message"),
+    [
+        ({"executable": "/no/such"}, "unavailable", "program `true` was not found"),
+        ({"executable": "/etc/passwd"}, "execution-failed", "found but is not executable"),
+        ({"cwd": "/no/such"}, "execution-failed", "working folder cannot be entered: no such file"),
+        ({"argv": ("true", *["x" * 100_000] * 60)}, "invalid-arguments", "longer than the system"),
+    ],
+)
+async def test_spawn_that_fails_has_sent_nothing(runner, change, code, message):
+    good = {"executable": "/bin/true", "argv": ("true",), "env": ENV, "cwd": "/"}
+    with pytest.raises(BindingError, match=message) as caught:
+        runner.start(ProcessRequest(**{**good, **change}))
+    assert (caught.value.code, caught.value.sent) == (code, "never")
+    assert not caught.value.retryable
+
+
+async def test_no_descriptors_left_is_retryable_and_leaks_none(runner):
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    fed = ProcessRequest("/bin/true", ("true",), ENV, "/", stdin=b"x")
+    for room in range(7):
+        resource.setrlimit(resource.RLIMIT_NOFILE, (open_descriptors() - 1 + room, hard))
+        try:
+            with pytest.raises(BindingError, match="no room for another process") as caught:
+                runner.start(fed)
+        finally:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+        assert (caught.value.retryable, caught.value.sent) == (True, "never")
+
+
+SHAPES = {
+    "plain": "sleep 30",
+    "ignores TERM": "trap '' TERM; while :; do sleep 0.05; done",
+    "forks": "sleep 30 & sleep 30 & wait",
+    "double fork": "(sleep 30 & sleep 30 &) ; sleep 30",
+    "ignoring grandchild": "(trap '' TERM; while :; do sleep 0.05; done) & exit 0",
+    "floods": "while :; do head -c 100000 /dev/zero; done",
+    "closes stdout": "exec >&- 2>&-; sleep 30",
+    "only stderr": "while :; do echo x >&2; sleep 0.01; done",
+}
+
+
+async def test_s7_eighty_timeouts_leave_no_survivor_no_zombie_and_no_descriptor(runner):
+    before = open_descriptors()
+    started = time.monotonic()
+    pids = []
+    for _ in range(10):
+        processes = [runner.start(script(text)) for text in SHAPES.values()]
+        pids += [process.pid for process in processes]
+        waiting = asyncio.gather(*[process.finished() for process in processes])
+        with pytest.raises(asyncio.TimeoutError):
+            await asyncio.wait_for(waiting, 0.1)
+    await runner.close()
+    assert time.monotonic() - started < 10
+    assert [pid for pid in pids if members(pid)] == []
+    assert children_of_ours() is None
+    assert open_descriptors() == before
+
+
+@pytest.mark.parametrize("text", SHAPES.values(), ids=SHAPES)
+async def test_e13_whoever_waits_is_let_go_within_100_ms(text):
+    runner = ProcessRunner(grace_s=0.2)
+    task = asyncio.ensure_future(run(runner, script(text)))
+    await asyncio.sleep(0.1)
+    started = time.monotonic()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert time.monotonic() - started < 0.1
+    await runner.close()
+
+
+async def test_s7_child_that_obeys_term_may_clean_up(runner, tmp_path):
+    text = f"trap 'echo bye; echo done > {tmp_path}/note; exit 0' TERM; echo on; sleep 30 & wait"
+    task = asyncio.ensure_future(run(runner, script(text)))
+    await asyncio.sleep(0.1)
+    task.cancel()
+    await asyncio.wait([task])
+    await runner.close()
+    assert (tmp_path / "note").read_text() == "done\n"
+
+
+async def test_s7_ladder_ends_with_the_group_not_with_the_grace():
+    runner = ProcessRunner(grace_s=30)
+    task = asyncio.ensure_future(run(runner, request("sleep", "30")))
+    await asyncio.sleep(0.05)
+    started = time.monotonic()
+    task.cancel()
+    await asyncio.wait([task])
+    await runner.close()
+    assert time.monotonic() - started < 1
+
+
+async def test_s7_grandchild_with_a_session_of_its_own_survives_without_a_sandbox(runner):
+    text = "setsid sleep 30 >/dev/null 2>&1 & echo $!; sleep 0.05; exit 0"
+    done = await run(runner, script(text))
+    grandchild = int(done.stdout.whole())
+    os.kill(grandchild, signal.SIGKILL)
+
+
+async def test_cancel_before_the_first_step_starts_nothing(runner):
+    task = asyncio.ensure_future(run(runner, script("sleep 30")))
+    task.cancel()
+    await asyncio.wait([task])
+    assert task.cancelled()
+    assert not runner._alive
+
+
+async def test_closing_the_runner_ends_children_that_still_run():
+    runner = ProcessRunner(grace_s=0.1)
+    process = runner.start(script("trap '' TERM; while :; do sleep 0.05; done"))
+    await asyncio.sleep(0.05)
+    await runner.close()
+    assert members(process.pid) == set()
+
+
+async def test_children_of_a_loop_that_is_gone_are_ended_by_close():
+    before = open_descriptors()
+    runner = ProcessRunner(grace_s=5)
+    pids = []
+
+    async def leave_behind():
+        pids.append(runner.start(script("trap '' TERM; while :; do sleep 0.05; done")).pid)
+        await asyncio.sleep(0.05)
+
+    thread = threading.Thread(target=lambda: asyncio.run(leave_behind()))
+    thread.start()
+    await asyncio.to_thread(thread.join)
+    assert members(pids[0])
+    await runner.close()
+    assert members(pids[0]) == set()
+    assert open_descriptors() == before
+
+
+async def test_runs_on_the_loop_of_any_thread(runner):
+    codes = []
+
+    def other():
+        codes.append(asyncio.run(run(runner, script("exit 7"))).exit_code)
+
+    await asyncio.to_thread(other)
+    assert codes == [7]
+
+
+async def test_without_pidfd_the_end_is_found_by_looking(runner, monkeypatch):
+    monkeypatch.setattr(group, "_pidfd", lambda _pid: None)
+    done = await run(runner, script("sleep 0.05; echo hi; exit 3"))
+    assert (done.exit_code, done.stdout.whole()) == (3, b"hi\n")
+    task = asyncio.ensure_future(run(runner, script("sleep 30")))
+    await asyncio.sleep(0.05)
+    task.cancel()
+    await asyncio.wait([task])
+
+
+async def test_status_that_somebody_else_took_is_lost_not_success(runner):
+    process = runner.start(script("exit 3"))
+    os.waitpid(process.pid, 0)  # noqa: ASYNC222 - the rival is the point
+    done = await process.finished()
+    assert (done.exit_code, done.signal) == (None, None)
+
+
+async def test_home_is_a_private_folder_that_goes_with_the_runner():
+    runner = ProcessRunner()
+    home = runner.home()
+    assert mode(home) == 0o40700
+    assert runner.home() == home
+    await runner.close()
+    assert mode(home) is None
+
+
+def mode(path):
+    return Path(path).stat().st_mode if Path(path).exists() else None

@@ -1,0 +1,108 @@
+import json
+import shlex
+import subprocess
+import sys
+
+import pytest
+
+from toolrt.faces.cli.starter import FILES
+
+
+@pytest.fixture
+def empty(tmp_path, monkeypatch):
+    folder = tmp_path / "a folder"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    return folder
+
+
+def test_the_two_commands_it_prints_work_as_they_stand(empty, invoke, monkeypatch):
+    monkeypatch.chdir(empty)
+    shown = invoke("init", "my demo")
+    commands = [line.strip() for line in shown.stdout.splitlines() if "toolrt -p" in line]
+
+    done = [
+        subprocess.run(
+            [sys.executable, "-m", *shlex.split(command)],
+            cwd=empty, capture_output=True, text=True, check=False,
+        )
+        for command in commands
+    ]  # fmt: skip
+
+    assert [each.returncode for each in done] == [0, 0]
+    assert done[0].stdout == "ok: 4 tools in 3 files\n"
+    assert json.loads(done[1].stdout)["words"] == 4
+
+
+def test_there_is_a_tool_of_each_kind(empty, invoke, monkeypatch):
+    monkeypatch.chdir(empty)
+    invoke("init")
+    tools = json.loads(invoke("list", "-o", "json").stdout)["tools"]
+
+    assert {tool["kind"] for tool in tools} == {"python", "command", "shell", "http"}
+    assert invoke("check", "--strict").exit_code == 0
+    assert invoke("run", "files.size").exit_code == 0
+    assert "tools.d" in invoke("run", "files.largest", "count=3").stdout
+
+
+def test_the_modeline_points_to_a_schema(empty, invoke, monkeypatch):
+    monkeypatch.chdir(empty)
+    invoke("init")
+    first = (empty / "tools.d" / "text.yaml").read_text().splitlines()[0]
+    schema = (empty / "tools.d" / first.partition("$schema=")[2]).resolve()
+
+    assert "$schema" in json.loads(schema.read_text())
+
+
+def test_dry_run_writes_nothing(empty, invoke, monkeypatch):
+    monkeypatch.chdir(empty)
+    shown = invoke("init", "--dry-run")
+
+    assert shown.exit_code == 0
+    assert "would write tools.d/text.yaml" in shown.stdout
+    assert list(empty.iterdir()) == []
+
+
+@pytest.mark.parametrize("name", ["tools.d/text.yaml", "tools.d/mine.yaml", "toolrt.yaml"])
+def test_nothing_is_overwritten(empty, invoke, monkeypatch, name):
+    monkeypatch.chdir(empty)
+    (empty / "tools.d").mkdir()
+    (empty / name).write_text("# mine\n")
+
+    shown = invoke("init")
+
+    assert shown.exit_code == 2
+    assert f"Error: {name} exists already" in shown.stderr
+    assert (empty / name).read_text() == "# mine\n"
+    assert not (empty / "tools.d" / "service.yaml").exists()
+
+
+def test_the_second_time_there_is_nothing_to_do(empty, invoke, monkeypatch):
+    monkeypatch.chdir(empty)
+    invoke("init")
+    shown = invoke("init")
+
+    assert shown.exit_code == 0
+    assert "nothing to do" in shown.stdout
+
+
+def test_a_gitignore_of_ones_own_stays(empty, invoke, monkeypatch):
+    monkeypatch.chdir(empty)
+    (empty / ".gitignore").write_text("*.log\n")
+    shown = invoke("init")
+
+    assert (empty / ".gitignore").read_text() == "*.log\n"
+    assert "add `.toolrt/` to .gitignore" in shown.stderr
+
+
+def test_a_place_that_cannot_be_written_is_an_error(empty, invoke, monkeypatch):
+    monkeypatch.chdir(empty)
+    (empty / "file").write_text("")
+    shown = invoke("init", "file")
+
+    assert shown.exit_code == 2
+    assert "Traceback" not in shown.stderr
+
+
+def test_what_is_written_names_only_kinds_that_work():
+    assert all("policies.d" not in name for name in FILES)

@@ -1,0 +1,175 @@
+import json
+
+import pytest
+
+
+def test_text_is_shown_as_it_is(invoke):
+    shown = invoke("run", "t.echo", "text=hello world")
+
+    assert (shown.exit_code, shown.stdout, shown.stderr) == (0, "hello world\n", "")
+
+
+def test_data_is_shown_as_json(invoke):
+    assert invoke("run", "t.add", "a=1").stdout == "3\n"
+
+
+def test_json_is_one_document_and_nothing_else(invoke):
+    shown = invoke("run", "t.add", "a:=1", "-o", "json")
+    document = json.loads(shown.stdout)
+
+    assert document["schema"] == "toolrt/v1"
+    assert (document["status"], document["data"]) == ("success", 3)
+    assert shown.stderr == ""
+
+
+@pytest.mark.parametrize("format_", ["jsonl", "yaml"])
+def test_other_formats(invoke, format_):
+    shown = invoke("run", "t.add", "a:=1", "-o", format_)
+
+    assert shown.exit_code == 0
+    assert "toolrt/v1" in shown.stdout
+
+
+def test_o3_what_a_tool_says_cannot_act_on_the_terminal(invoke):
+    shown = invoke("run", "t.echo", "text=\x1b[2Jhi\u202e")
+
+    assert shown.stdout == "\\x1b[2Jhi\\u202e\n"
+
+
+@pytest.mark.parametrize(
+    ("args", "exit_code", "said"),
+    [
+        (["t.add"], 2, "hint: add a=…"),
+        (["t.add", "a=x"], 2, "error[invalid-arguments]:"),
+        (["t.add", "a:=1", "c:=2"], 2, "`c`"),
+        (["t.add", "a"], 2, "`a` is not an argument"),
+        (["t.ad", "a:=1"], 7, "t.add"),
+        (["t.fails"], 1, "error[execution-failed]:"),
+        (["t.broken"], 1, "error[unavailable]:"),
+    ],
+)
+def test_a_failure_says_what_and_what_to_try(invoke, args, exit_code, said):
+    shown = invoke("run", *args)
+
+    assert shown.exit_code == exit_code
+    assert shown.stdout == ""
+    assert said in shown.stderr
+    assert "ry: toolrt " in shown.stderr.splitlines()[-1]
+
+
+def test_several_faults_stand_on_a_line_each(invoke):
+    shown = invoke("run", "t.add", "a=x", "b:=-1")
+    head, first, second, *_ = shown.stderr.splitlines()
+
+    assert head.startswith("error[invalid-arguments]: 2 arguments are wrong")
+    assert "`a`" in first
+    assert "`b`" in second
+
+
+def test_a_failure_is_a_document_too(invoke):
+    shown = invoke("run", "t.add", "a=x", "-o", "json")
+    document = json.loads(shown.stdout)
+
+    assert shown.exit_code == 2
+    assert document["error"]["code"] == "invalid-arguments"
+    assert shown.stderr == ""
+
+
+def test_dry_run_shows_and_does_nothing(invoke, project):
+    shown = invoke("run", "t.echo", "text=hello", "--dry-run")
+
+    assert shown.exit_code == 0
+    assert "printf" in shown.stdout
+    assert "hello" in shown.stdout
+
+
+def test_dry_run_is_a_document_too(invoke):
+    shown = invoke("run", "t.echo", "text=hello", "--dry-run", "-o", "json")
+    document = json.loads(shown.stdout)
+
+    assert (document["tool"], document["dry_run"]) == ("t.echo", True)
+    assert document["arguments"] == {"text": "hello"}
+
+
+def test_dry_run_refuses_what_the_call_would(invoke):
+    shown = invoke("run", "t.add", "a=x", "--dry-run", "-o", "json")
+
+    assert shown.exit_code == 2
+    assert json.loads(shown.stdout)["error"]["code"] == "invalid-arguments"
+
+
+def test_as_names_the_caller(invoke, project):
+    (project / "tools.d" / "who.yaml").write_text(
+        "tools:\n"
+        "  who:\n"
+        "    description: Who calls.\n"
+        "    parameters: {me: {from: caller.principal}}\n"
+        "    command: [printf, '%s', '{{ me }} {{ caller.roles[0] }}']\n"
+        "    effect: read\n"
+    )
+
+    assert invoke("run", "who", "--as", "ann:finance,ops").stdout == "ann finance\n"
+
+
+def test_as_needs_a_user(invoke):
+    assert invoke("run", "t.add", "a:=1", "--as", ":finance").exit_code == 2
+
+
+def test_arguments_come_from_stdin(invoke):
+    assert invoke("run", "t.add", "-", input='{"a": 40}').stdout == "42\n"
+
+
+def test_arguments_come_as_json(invoke):
+    assert invoke("run", "t.add", "--json", '{"a": 40}', "b=1").stdout == "41\n"
+
+
+def test_rules_that_nothing_enforces_are_always_told(invoke, project):
+    (project / "policies.d").mkdir()
+    (project / "policies.d" / "p.yaml").write_text(
+        "rules:\n  - {id: none, decide: deny, tools: ['*']}\n"
+    )
+
+    assert "no rule is enforced" in invoke("run", "t.add", "a:=1").stderr
+    assert invoke("run", "t.add", "a:=1", "-q").stderr == ""
+
+
+def test_warnings_are_told_when_asked_to_say_more(invoke, project):
+    (project / "tools.d" / "w.yaml").write_text(
+        "tools:\n  w:\n    description: W.\n    shell: 'true'\n    cache: 5m\n"
+    )
+
+    assert "warning" not in invoke("run", "t.add", "a:=1").stderr
+    assert "1 warning; see toolrt check" in invoke("run", "t.add", "a:=1", "-v").stderr
+
+
+def test_verbose_logs_the_call_as_one_json_line(invoke):
+    shown = invoke("run", "t.echo", "text=a\nb", "-v")
+    [line] = [json.loads(line) for line in shown.stderr.splitlines() if line.startswith("{")]
+
+    assert line["tool"] == "t.echo"
+
+
+def test_broken_manifests_end_with_3_and_are_shown(invoke, project):
+    (project / "tools.d" / "bad.yaml").write_text("tools:\n  x: {descriptoin: hello}\n")
+
+    shown = invoke("run", "t.add", "a:=1")
+
+    assert shown.exit_code == 3
+    assert "tools.d/bad.yaml:2:" in shown.stderr
+    assert shown.stderr.splitlines()[-1].endswith("Try: toolrt check")
+
+
+def test_a_bug_in_the_gateway_is_a_report_and_70(invoke, monkeypatch, tmp_path):
+    def bug(*_args):
+        raise ZeroDivisionError("inside")
+
+    monkeypatch.setattr("toolrt.pipeline.stages.shape.Shape.result", bug)
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+
+    shown = invoke("run", "t.add", "a:=1")
+    [report] = tmp_path.glob("toolrt-bug-*.txt")
+
+    assert shown.exit_code == 70
+    assert "Traceback" not in shown.stderr
+    assert str(report) in shown.stderr
+    assert "ZeroDivisionError" in report.read_text()

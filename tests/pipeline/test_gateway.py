@@ -1,0 +1,229 @@
+"""A call through the whole pipeline: found, prepared, checked, judged, shaped."""
+
+import json
+import logging
+
+import pytest
+
+import toolrt
+from toolrt.core.errors import BindingError, CallError
+from toolrt.testing import open_files, stubbed
+
+pytestmark = pytest.mark.anyio
+
+
+def project(tool, **more):
+    """A project of one tool `t`, whose YAML is given without its indentation."""
+    indented = "\n".join(f"    {line}" for line in tool.strip().splitlines())
+    return {"tools.d/t.yaml": f"tools:\n  t:\n    description: T.\n{indented}\n", **more}
+
+
+async def answered(tool, answer, arguments=None, caller=None, **options):
+    """The result of calling `t`, whose binding is a function of the checked arguments."""
+    async with open_files(project(tool), **options) as rt:
+        with stubbed(rt, {"t": answer if callable(answer) else lambda _: answer}):
+            return await rt.call("t", arguments or {}, caller)
+
+
+HTTP = "http: http://127.0.0.1:9/x\neffect: read\nretry: none\n"
+
+
+async def test_an_unknown_tool_names_the_nearest():
+    async with open_files(project(HTTP)) as rt:
+        result = await rt.call("tt", {})
+    assert (result.status, result.error.code) == ("error", "unknown-tool")
+    assert result.document()["error"]["hint"]
+
+
+async def test_the_document_has_the_agreed_shape():
+    document = (await answered(HTTP, {"a": 1})).document()
+    assert document["schema"] == "toolrt/v1"
+    assert (document["status"], document["data"]) == ("success", {"a": 1})
+    assert set(document) == {
+        "schema", "call_id", "tool", "status", "text", "data", "control", "stats", "context"
+    }
+    assert document["control"] == {"final": False, "to": "both"}
+    assert set(document["stats"]) == {"time_ms", "attempts", "cached"}
+    assert document["context"] == {"generation": 1, "untrusted": True}
+    json.dumps(document)
+
+
+async def test_every_call_has_its_own_id():
+    async with open_files(project(HTTP)) as rt:
+        with stubbed(rt, {"t": lambda _: 1}):
+            ids = {(await rt.call("t", {})).call_id for _ in range(50)}
+    assert len(ids) == 50
+
+
+async def test_a_missing_variable_makes_the_tool_unavailable_and_names_it():
+    tool = 'http: {url: "http://127.0.0.1:9/x", headers: {X-Key: "${env:NOT_SET_1}"}}\neffect: read'
+    async with open_files(project(tool), environ={}) as rt:
+        assert "NOT_SET_1" in rt.snapshot.tools["t"].unavailable
+        result = await rt.call("t", {})
+    assert result.error.code == "unavailable"
+    assert "NOT_SET_1" in result.error.message
+
+
+async def test_an_irreversible_tool_is_refused_until_people_can_be_asked():
+    result = await answered("http: {url: http://127.0.0.1:9/x, method: POST}\neffect: irreversible", 1)
+    assert (result.error.code, result.attempts) == ("approval-unavailable", 0)
+
+
+@pytest.mark.parametrize("mode", ["confirm", "input", "external"])
+async def test_a_tool_that_asks_people_is_refused_until_people_can_be_asked(mode):
+    result = await answered(f"{HTTP}hitl: {mode}", 1)
+    assert (result.error.code, result.attempts) == ("approval-unavailable", 0)
+
+
+async def test_hitl_none_lets_an_irreversible_tool_run():
+    tool = "http: {url: http://127.0.0.1:9/x, method: POST}\neffect: irreversible\nhitl: none"
+    assert (await answered(tool, 1)).data == 1
+
+
+BOUND = f"""{HTTP}parameters:
+  q: string
+  tenant: {{type: string, from: caller.tenant}}
+  who: {{type: string, default_from: caller.principal}}
+"""
+
+
+async def test_a_bound_parameter_is_filled_from_the_caller_and_hidden():
+    caller = toolrt.Caller("ann", tenant="acme")
+    async with open_files(project(BOUND)) as rt:
+        assert "tenant" not in rt.snapshot.tools["t"].input_schema["properties"]
+        with stubbed(rt, {"t": lambda arguments: arguments}):
+            result = await rt.call("t", {"q": "x"}, caller)
+            given = await rt.call("t", {"q": "x", "who": "bob"}, caller)
+            sent = await rt.call("t", {"q": "x", "tenant": "other"}, caller)
+            lacking = await rt.call("t", {"q": "x"}, toolrt.Caller("ann"))
+    assert result.data == {"q": "x", "tenant": "acme", "who": "ann"}
+    assert given.data["who"] == "bob"
+    assert sent.error.code == "invalid-arguments"
+    assert "tenant" in sent.error.message
+    assert lacking.error.code == "unavailable"
+    assert "caller.tenant" in lacking.error.message
+
+
+REJECT = f"""{HTTP}parameters: {{low: integer, high: integer}}
+reject:
+  - {{when: args.low > args.high, reason: low must not exceed high}}
+"""
+
+
+async def test_reject_refuses_across_parameters_with_its_reason():
+    result = await answered(REJECT, 1, {"low": 5, "high": 2})
+    assert (result.error.code, result.error.message) == (
+        "invalid-arguments", "low must not exceed high"
+    )
+    assert (await answered(REJECT, 1, {"low": 1, "high": 2})).data == 1
+
+
+async def test_failed_when_turns_an_answer_into_a_failure_with_the_message_that_error_finds():
+    tool = HTTP + 'result: {failed_when: "result.ok == false", error: problem.text}'
+    result = await answered(tool, {"ok": False, "problem": {"text": "no such city"}})
+    assert (result.error.code, result.error.message) == ("execution-failed", "no such city")
+    assert (await answered(tool, {"ok": True})).data == {"ok": True}
+
+
+async def test_failed_when_that_cannot_be_evaluated_fails_closed():
+    result = await answered(HTTP + 'result: {failed_when: "result.ok == false"}', {"other": 1})
+    assert result.error.code == "bad-response"
+
+
+async def test_error_reads_the_body_of_a_failed_answer():
+    def refuse(_):
+        raise BindingError("the service answered 404", status=404, body={"detail": "gone"})
+
+    result = await answered(HTTP + "result: {error: detail}", refuse)
+    assert result.error.message == "gone"
+
+
+async def test_select_then_text():
+    tool = HTTP + 'result: {select: "rows[].n", text: "{{ result | join(\', \') }} of {{ call.id }}"}'
+    result = await answered(tool, {"rows": [{"n": 1}, {"n": 2}]})
+    assert result.data == [1, 2]
+    assert result.text == f"1, 2 of {result.call_id}"
+
+
+async def test_a_text_answer_is_the_text_and_nothing_is_said_to_be_nothing():
+    assert (await answered(HTTP, "hello")).text == "hello"
+    empty = await answered(HTTP, None)
+    assert (empty.status, empty.text, empty.data) == ("success", "t completed with no output.", None)
+
+
+async def test_max_size_cuts_text_and_data_and_says_partial():
+    result = await answered(HTTP + "result: {max_size: 1KB}", "é" * 2000)
+    assert result.status == "partial"
+    assert len(result.text.encode()) < 1100
+    assert "more bytes were cut off" in result.text
+    assert result.data["bytes"] == 4002
+    assert result.data["spilled"] is None
+    assert (await answered(HTTP + "result: {max_size: 1KB}", "x" * 900)).status == "success"
+
+
+async def test_a_secret_never_comes_back_in_a_result():
+    tool = 'http: {url: "http://127.0.0.1:9/x", headers: {X-Key: "${env:K}"}}\neffect: read\nretry: none'
+
+    async with open_files(project(tool), environ={"K": "s3cr3t-value"}) as rt:
+        await rt.call("t", {})
+        with stubbed(rt, {"t": lambda _: {"echo": ["key s3cr3t-value"], "s3cr3t-value": "x"}}):
+            result = await rt.call("t", {})
+
+        def leak(_):
+            raise BindingError("bad key s3cr3t-value", details={"key": "s3cr3t-value"})
+
+        with stubbed(rt, {"t": leak}):
+            failed = await rt.call("t", {})
+    assert "s3cr3t" not in json.dumps(result.document())
+    assert "s3cr3t" not in json.dumps(failed.document()) + repr(failed)
+
+
+async def test_an_answer_that_is_no_json_is_a_bad_response():
+    assert (await answered(HTTP, {"x": "\ud800"})).error.code == "bad-response"
+    assert (await answered(HTTP, {"x": object()})).error.code == "bad-response"
+
+
+async def test_one_json_line_is_logged_for_a_call_whatever_its_name(caplog):
+    with caplog.at_level(logging.INFO, "toolrt.calls"):
+        async with open_files(project(HTTP)) as rt:
+            await rt.call('t\n{"level":"info"}', {})
+    [line] = [record.getMessage() for record in caplog.records if record.name == "toolrt.calls"]
+    assert "\n" not in line
+    assert json.loads(line)["code"] == "unknown-tool"
+
+
+async def test_a_preview_renders_the_request_and_does_nothing():
+    tool = HTTP.replace("/x", "/x/{{ city }}") + "parameters: {city: string}"
+    async with open_files(project(tool)) as rt:
+        made = await rt.preview("t", {"city": "a b"})
+        with pytest.raises(CallError) as refused:
+            await rt.preview("t", {})
+    assert made["request"]["url"].endswith("/x/a%20b")
+    assert made["arguments"] == {"city": "a b"}
+    assert refused.value.code == "missing-arguments"
+
+
+async def test_a_generation_is_kept_by_a_call_that_began_with_it():
+    async with open_files(project(HTTP)) as rt:
+        with stubbed(rt, {"t": lambda _: rt.snapshot.generation}):
+            result = await rt.call("t", {})
+    assert (result.data, result.generation) == (1, 1)
+
+
+def test_toolrt_run_calls_a_tool_without_a_loop(tmp_path):
+    folder = tmp_path / "tools.d"
+    folder.mkdir()
+    (folder / "t.yaml").write_text(
+        "tools:\n  t: {description: T., command: [/bin/echo, hi], effect: read}\n"
+    )
+    assert toolrt.run("t", {}, project=tmp_path).text.strip() == "hi"
+
+
+def test_a_broken_project_is_refused_with_all_its_diagnostics(tmp_path):
+    folder = tmp_path / "tools.d"
+    folder.mkdir()
+    (folder / "t.yaml").write_text("tools:\n  t: {descripton: T., command: [/bin/true]}\n")
+    with pytest.raises(toolrt.ProjectError) as refused:
+        toolrt.run("t", project=tmp_path)
+    assert "tools.d/t.yaml:2:7" in refused.value.report
+    assert "description" in refused.value.report

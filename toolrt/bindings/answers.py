@@ -1,0 +1,108 @@
+"""Bytes that came back from the world, read as the manifest says: text, json, jsonl or lines.
+
+The last step of a binding's journey, shared by the kinds that get bytes: http, command, shell.
+What cannot be read so is a `bad-response`; the excerpt in its details is for the operator.
+"""
+
+import json
+import math
+import re
+from collections.abc import Callable, Mapping
+from typing import Any, Literal, NoReturn
+
+from toolrt.core.errors import BindingError
+
+Output = Literal["text", "json", "jsonl", "lines"]
+
+_EXCERPT = 200
+_SURROGATE_ESCAPE = re.compile(r"\\u[dD][89a-fA-F]")
+
+
+def decode(output: Output, data: bytes) -> Any:
+    """The value of `data`: a text, a JSON value, a list of JSON values, or a list of lines.
+
+    Text and lines replace bytes that are not UTF-8; JSON must be UTF-8 and finite (RFC 8259),
+    and lone surrogates in it become U+FFFD. Raises BindingError `bad-response`.
+    """
+    return _READERS[output](data)
+
+
+def _text(data: bytes) -> str:
+    return data.decode("utf-8", "replace")
+
+
+def _lines(data: bytes) -> list[str]:
+    lines = _text(data).split("\n")
+    if not lines[-1]:
+        lines.pop()
+    return [line.removesuffix("\r") for line in lines]
+
+
+def _json(data: bytes) -> Any:
+    return _parse(_strict(data, "JSON"), data, "JSON")
+
+
+def _jsonl(data: bytes) -> list[Any]:
+    lines = enumerate(_strict(data, "JSON Lines").split("\n"), 1)
+    return [_parse(line, data, f"JSON in line {number}") for number, line in lines if line.strip()]
+
+
+def _strict(data: bytes, wanted: str) -> str:
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise _unreadable(wanted, f"byte {error.start} is not UTF-8", data) from None
+
+
+def _parse(text: str, data: bytes, wanted: str) -> Any:
+    if not text.strip():
+        raise _unreadable(wanted, "it is empty", data)
+    try:
+        value = _DECODER.decode(text)
+    except json.JSONDecodeError as error:
+        why = f"{error.msg} at line {error.lineno} column {error.colno}"
+        raise _unreadable(wanted, why, data) from None
+    except ValueError:
+        raise _unreadable(wanted, "a number in it is out of range", data) from None
+    except RecursionError:
+        raise _unreadable(wanted, "it is nested too deeply", data) from None
+    return _whole(value) if _SURROGATE_ESCAPE.search(text) else value
+
+
+def _unreadable(wanted: str, why: str, data: bytes) -> BindingError:
+    return BindingError(
+        f"the answer is not {wanted}: {why}",
+        code="bad-response",
+        details={"excerpt": _text(data[:_EXCERPT]), "bytes": len(data)},
+    )
+
+
+def _finite(digits: str) -> float:
+    value = float(digits)
+    if math.isinf(value):
+        raise ValueError(digits)
+    return value
+
+
+def _no_constant(name: str) -> NoReturn:
+    raise ValueError(name)
+
+
+def _whole(value: Any) -> Any:
+    """`value` with every lone surrogate replaced, in keys too."""
+    if isinstance(value, str):
+        return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    if isinstance(value, dict):
+        return {_whole(key): _whole(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_whole(item) for item in value]
+    return value
+
+
+_DECODER = json.JSONDecoder(parse_float=_finite, parse_constant=_no_constant)
+_READERS: Mapping[Output, Callable[[bytes], Any]] = {
+    "text": _text,
+    "json": _json,
+    "jsonl": _jsonl,
+    "lines": _lines,
+}

@@ -1,0 +1,106 @@
+"""How a target knows us: its `auth`, compiled to one header or one query parameter.
+
+Values are templates with references, resolved when a call is made; one that has no value then ends
+the call as `missing-credential`, before anything is sent.
+"""
+
+import base64
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from toolrt.bindings.base import BindContext
+from toolrt.core.errors import CallError
+from toolrt.core.faults import Path
+from toolrt.core.redaction import MASK
+from toolrt.expressions.references import Reference
+from toolrt.expressions.scope import Scope
+from toolrt.expressions.slots import HEADER, QUERY, TEXT
+from toolrt.expressions.templates import Template
+from toolrt.manifest.target import ApiKeyAuth, Auth
+
+_TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")  # RFC 9110, section 5.6.2
+_COOKIE_VALUE = re.compile(r"[!#-+\--:<-\[\]-~]*")  # RFC 6265, section 4.1.1
+
+
+@dataclass(frozen=True, slots=True)
+class Credential:
+    """What is shown of us: where, under which name, and how it is written out of its texts."""
+
+    place: Literal["header", "query"]
+    name: str
+    templates: tuple[Template, ...]
+    write: Callable[[Sequence[str]], str]
+
+    @property
+    def references(self) -> tuple[Reference, ...]:
+        return tuple(reference for each in self.templates for reference in each.references)
+
+    def text(self, scope: Scope) -> str:
+        """The value for one call. Raises CallError (missing-credential)."""
+        texts = [template.text(scope) for template in self.templates]
+        if not all(texts):
+            raise CallError("the credential of this tool is empty", code="missing-credential")
+        return self.write([str(text) for text in texts])
+
+    def masked(self, scope: Scope) -> str:
+        """The value with references as written; what is computed from them is hidden."""
+        if self.write is _basic:
+            return f"Basic {MASK}"
+        return self.write([str(template.masked(scope)) for template in self.templates])
+
+
+def is_token(name: str) -> bool:
+    """Whether `name` can name a header or a cookie."""
+    return _TOKEN.fullmatch(name) is not None
+
+
+def compile_auth(auth: Auth, context: BindContext, *path: str) -> Credential | None:
+    """The credential that `auth` describes; None for a way that does not work yet."""
+    if auth.bearer is not None:
+        template = context.template(auth.bearer, (*path, "bearer"), HEADER)
+        return Credential("header", "Authorization", (template,), _bearer)
+    if auth.basic is not None:
+        name = context.template(auth.basic.username, (*path, "basic", "username"), TEXT)
+        word = context.template(auth.basic.password, (*path, "basic", "password"), TEXT)
+        return Credential("header", "Authorization", (name, word), _basic)
+    if auth.api_key is not None:
+        return _api_key(auth.api_key, context, (*path, "api_key"))
+    way = "oauth2" if auth.oauth2 else "python"
+    context.unavailable = context.unavailable or f"`auth.{way}` does not work yet"
+    return None
+
+
+def _api_key(key: ApiKeyAuth, context: BindContext, path: Path) -> Credential:
+    if key.query is not None:
+        template = context.template(key.value, (*path, "value"), QUERY)
+        return Credential("query", key.query, (template,), "".join)
+    place = "cookie" if key.header is None else "header"
+    name = key.header or key.cookie or ""
+    if not is_token(name):
+        context.fault("invalid-header", f"`{name}` is no name of a {place}", *path, place)
+    template = context.template(key.value, (*path, "value"), HEADER)
+    if key.cookie is not None:
+        return Credential("header", "Cookie", (template,), _cookie(name))
+    return Credential("header", name, (template,), "".join)
+
+
+def _bearer(texts: Sequence[str]) -> str:
+    return f"Bearer {texts[0]}"
+
+
+def _basic(texts: Sequence[str]) -> str:
+    return f"Basic {base64.b64encode(':'.join(texts).encode()).decode()}"
+
+
+def _cookie(name: str) -> Callable[[Sequence[str]], str]:
+    def write(texts: Sequence[str]) -> str:
+        if not _COOKIE_VALUE.fullmatch(texts[0]):
+            raise CallError(
+                f"the value for cookie `{name}` has characters that a cookie cannot carry",
+                code="missing-credential",
+            )
+        return f"{name}={texts[0]}"
+
+    return write

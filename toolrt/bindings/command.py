@@ -1,0 +1,67 @@
+"""The kind `command`: a program with exact arguments, no shell anywhere.
+
+`command: [du, {-s: true}, --, "{{ path }}"]` is one element, one argument; a mapping holds options.
+"""
+
+from typing import Annotated
+
+from pydantic import BeforeValidator, Field
+from pydantic_core import PydanticCustomError
+
+from toolrt.bindings.argv import Argv
+from toolrt.bindings.base import BindContext, Kind
+from toolrt.bindings.execution import Element, Execution, ExecutionSpec
+from toolrt.bindings.programs import runs_its_arguments
+
+
+def _a_list(value: object) -> object:
+    if isinstance(value, str):
+        raise PydanticCustomError(
+            "not-a-list",
+            "expected a list with one element an argument, such as [du, -s, .]; "
+            "a line for a shell goes under `shell`",
+        )
+    return value
+
+
+class CommandSpec(ExecutionSpec):
+    """`argv`: the program, then an element for each argument; a mapping holds options."""
+
+    argv: Annotated[list[Element], BeforeValidator(_a_list), Field(min_length=1)]
+
+
+def bind(spec: CommandSpec, context: BindContext) -> Execution:
+    """Compile a command; the program is looked up here, once."""
+    program = spec.argv[0]
+    arguments = Argv(spec.argv[1:], context, first=1)
+    if not isinstance(program, str) or "{{" in program or "${" in program:
+        program = ""
+        context.fault(
+            "program-not-constant",
+            "the program is constant text, never a value",
+            "argv",
+            0,
+            hint="make one tool for each program",
+        )
+    execution = Execution(spec, context, (program,), arguments)
+    if program:
+        execution.find(program, context, "argv", 0)
+        _warn_of_code(program, arguments, context)
+    return execution
+
+
+def _warn_of_code(program: str, arguments: Argv, context: BindContext) -> None:
+    if arguments.first_free_text is None or not runs_its_arguments(program):
+        return
+    path, name = arguments.first_free_text
+    context.fault(
+        "caller-text-to-interpreter",
+        f"`{program}` can be told to run other things, and `{name}` is any text of the caller: "
+        "once approvals work, this tool asks a person",
+        *path,
+        severity="warning",
+        hint="put `--` before it, or narrow the parameter with `enum`",
+    )
+
+
+KIND = Kind("command", CommandSpec, bind)

@@ -1,0 +1,133 @@
+"""What the kinds `command` and `shell` have in common: their options, and one run of a child.
+
+A kind says which program runs and which arguments come first; everything around that (stdin,
+working folder, environment, limits, how the end is read) is here.
+"""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, StrictBool
+
+from toolrt.bindings.argv import Argv, check_size
+from toolrt.bindings.base import BindContext, Spec
+from toolrt.bindings.environ import Environ
+from toolrt.bindings.exits import answer
+from toolrt.bindings.feeding import Input
+from toolrt.bindings.folders import WorkingFolder
+from toolrt.bindings.limits import Limits
+from toolrt.bindings.process import ProcessRequest, ProcessRunner
+from toolrt.bindings.programs import find_program, missing
+from toolrt.core.calls import Invocation
+from toolrt.core.faults import FaultError
+from toolrt.core.results import Answer
+from toolrt.expressions.scope import Scope
+
+OptionValue = str | StrictBool | None
+Element = str | dict[str, OptionValue | list[OptionValue]]
+ExitCode = Annotated[int, Field(ge=0, le=255)]
+
+
+class ExecutionSpec(Spec):
+    """Options that a command and a script share.
+
+    `success` are the exit codes that count as success; `stdin` is a text, or a value that is sent
+    as JSON; `cwd` is the project unless it says otherwise.
+    """
+
+    stdin: str | dict[str, Any] | list[Any] | None = None
+    cwd: str | None = None
+    env: dict[str, str | None] = Field(default_factory=dict)
+    success: list[ExitCode] = Field(default=[0], min_length=1)
+    output: Literal["text", "json", "jsonl", "lines", "csv"] = "text"
+    limits: Limits = Limits()
+    sandbox: Any = None
+
+
+class Execution:
+    """The binding of a command or a script: one child process a call.
+
+    `leading` are the constant arguments from the program's name on; `arguments` follow them.
+    """
+
+    def __init__(
+        self, spec: ExecutionSpec, context: BindContext, leading: tuple[str, ...], arguments: Argv
+    ) -> None:
+        self._runner = context.services.share(ProcessRunner)
+        self._vars, self._references = context.vars, context.references
+        self._executable, self._leading, self._arguments = "", leading, arguments
+        self._folder = WorkingFolder(spec.cwd, context)
+        self._environ = Environ(spec.env, context, self._runner.home)
+        self._input = Input(spec.stdin, context)
+        self._secrets = (*self._environ.references, *self._input.references)
+        self._success = frozenset(spec.success)
+        self._output = spec.output
+        self._limits, self._keep_bytes = spec.limits.rlimits(), spec.limits.output
+        _refuse_unfinished(spec, context)
+
+    def find(self, program: str, context: BindContext, *path: str | int) -> None:
+        """Look up the program once; report a wrong name, or that the tool is unavailable."""
+        try:
+            found = find_program(program, context.project)
+        except FaultError as error:
+            context.faults.extend(error.under(*path))
+            return
+        if found is None:
+            context.unavailable = context.unavailable or missing(program)
+        self._executable = found or program
+
+    async def call(self, invocation: Invocation) -> Answer:
+        invocation.sent = "never"
+        if self._secrets:
+            await self._references.prepare(self._secrets, invocation.caller)
+        process = self._runner.start(self._request(invocation))
+        invocation.sent = "maybe"
+        finished = await process.finished()
+        invocation.sent = "answered"
+        return answer(finished, self._success, self._output)
+
+    def preview(self, invocation: Invocation) -> dict[str, Any]:
+        scope = self._scope(invocation)
+        return {
+            "argv": [*self._leading, *self._arguments.render(scope)],
+            "cwd": self._folder.of(invocation.arguments),
+            "env": self._environ.masked(scope),
+            "stdin": self._input.masked(scope),
+        }
+
+    def _request(self, invocation: Invocation) -> ProcessRequest:
+        scope = self._scope(invocation)
+        argv = (*self._leading, *self._arguments.render(scope))
+        env = self._environ.render(scope)
+        check_size(argv, env)
+        return ProcessRequest(
+            executable=self._executable,
+            argv=argv,
+            env=env,
+            cwd=self._folder.of(invocation.arguments),
+            stdin=self._input.read(scope),
+            limits=self._limits,
+            keep_bytes=self._keep_bytes,
+        )
+
+    def _scope(self, invocation: Invocation) -> Scope:
+        return Scope(
+            self._folder.placed(invocation.arguments),
+            invocation=invocation,
+            vars=self._vars,
+            references=self._references,
+        )
+
+
+def _refuse_unfinished(spec: ExecutionSpec, context: BindContext) -> None:
+    if spec.sandbox is not None:
+        context.fault(
+            "unsupported",
+            "`sandbox` does not work in this version, and the tool must not run without it",
+            "sandbox",
+            hint="leave it out to run without a sandbox",
+            on_key=True,
+        )
+    if spec.output == "csv":
+        message, hint = "`output: csv` does nothing yet", "`output: text` gives the table as it is"
+        context.fault("not-yet", message, "output", severity="warning", hint=hint)
+        context.unavailable = context.unavailable or "`output: csv` does not work in this version"

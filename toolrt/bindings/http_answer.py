@@ -1,0 +1,160 @@
+"""An HTTP reply read as the tool says: which statuses are success, and what the body is."""
+
+import base64
+import re
+from collections.abc import Callable, Mapping
+from datetime import UTC
+from email.utils import parsedate_to_datetime
+from functools import lru_cache
+from typing import Any, Literal
+
+from toolrt.bindings.answers import decode
+from toolrt.bindings.network import Reply
+from toolrt.core.errors import BindingError
+from toolrt.core.results import Answer
+
+Output = Literal["json", "jsonl", "lines", "text", "bytes"]
+
+RETRYABLE = frozenset({408, 425, 429, 500, 502, 503, 504})
+
+_EXCERPT = 300
+_OK = range(200, 300)
+_REDIRECT = range(300, 400)
+_SERVER_FAULT = 500
+_JSON_LINES = frozenset(
+    {"application/jsonl", "application/x-ndjson", "application/ndjson", "application/jsonlines"}
+)
+_TEXTS = frozenset(
+    {
+        "application/ecmascript",
+        "application/graphql",
+        "application/javascript",
+        "application/sql",
+        "application/toml",
+        "application/x-sh",
+        "application/x-www-form-urlencoded",
+        "application/x-yaml",
+        "application/xml",
+        "application/yaml",
+    }
+)
+_HTTP_DATE = re.compile(r"[A-Za-z]{3,9}, ?[0-9A-Za-z: -]+")
+_OLD_CHARSET = re.compile(
+    r"iso-8859-\d{1,2}|windows-\d{3,4}|koi8-[ru]|big5|gb2312|gbk|gb18030|shift_jis|euc-(?:jp|kr)"
+    r"|utf-16(?:le|be)?|latin-?1"
+)
+
+
+class Reading:
+    """How the replies of one tool are read."""
+
+    __slots__ = ("_output", "_success")
+
+    def __init__(self, success: list[int] | None, output: Output | None) -> None:
+        self._success = frozenset(success) if success is not None else _OK
+        self._output = output
+
+    def answer(self, reply: Reply, now: Callable[[], float]) -> Answer:
+        """The value of a reply. `now` gives seconds since the epoch.
+
+        Raises BindingError for a status that is no success and a body that is not as declared.
+        """
+        if reply.status not in self._success:
+            raise _failure(reply, now)
+        try:
+            value = _value(reply, self._output)
+        except BindingError as error:
+            error.status = reply.status
+            raise
+        return Answer(value, reply.status, reply.headers)
+
+
+def retry_after_s(headers: Mapping[str, str], now: Callable[[], float]) -> float | None:
+    """The seconds that `Retry-After` asks for (RFC 9110, section 10.2.3); None for nonsense.
+
+    A date that has passed, a negative number and more than one value are nonsense.
+    """
+    text = headers.get("retry-after", "").strip()
+    if text.isascii() and text.isdigit():
+        return float(text[:12])
+    if not _HTTP_DATE.fullmatch(text):
+        return None
+    try:
+        date = parsedate_to_datetime(text)
+    except ValueError:
+        return None
+    seconds = date.replace(tzinfo=date.tzinfo or UTC).timestamp() - now()
+    return seconds if seconds > 0 else None
+
+
+@lru_cache(maxsize=256)
+def output_of(content_type: str) -> Output:
+    """What a body of that `Content-Type` is read as."""
+    kind = content_type.partition(";")[0].strip().lower()
+    if kind in _JSON_LINES:
+        return "jsonl"
+    if kind.endswith(("/json", "+json")):
+        return "json"
+    if kind.startswith("text/") or kind.endswith("+xml") or kind in _TEXTS:
+        return "text"
+    return "bytes"
+
+
+def _value(reply: Reply, output: Output | None) -> Any:
+    if not reply.body:
+        return None
+    content_type = reply.headers.get("content-type", "")
+    wanted = output or (output_of(content_type) if content_type else _guessed(reply.body))
+    if wanted == "bytes":
+        media_type = content_type.partition(";")[0].strip() or "application/octet-stream"
+        return {"base64": base64.b64encode(reply.body).decode(), "media_type": media_type}
+    return decode(wanted, _as_utf8(reply.body, content_type))
+
+
+def _guessed(body: bytes) -> Output:
+    try:
+        body.decode()
+    except UnicodeDecodeError:
+        return "bytes"
+    return "text"
+
+
+def _as_utf8(body: bytes, content_type: str) -> bytes:
+    charset = content_type.lower().partition("charset=")[2].strip("\"' ").partition(";")[0]
+    if not _OLD_CHARSET.fullmatch(charset):
+        return body
+    return body.decode(charset, "replace").encode("utf-8", "replace")
+
+
+def _failure(reply: Reply, now: Callable[[], float]) -> BindingError:
+    status = reply.status
+    is_redirect = status in _REDIRECT and "location" in reply.headers
+    return BindingError(
+        f"the service answered {status}",
+        hint="it redirects, and this tool does not follow" if is_redirect else None,
+        status=status,
+        sent="answered",
+        retryable=status in RETRYABLE,
+        retry_after_s=retry_after_s(reply.headers, now),
+        target_fault=status >= _SERVER_FAULT,
+        details={"status": status, **_excerpt(reply)},
+        body=_parsed(reply),
+    )
+
+
+def _parsed(reply: Reply) -> Any:
+    if output_of(reply.headers.get("content-type", "")) != "json":
+        return None
+    try:
+        return decode("json", reply.body)
+    except BindingError:
+        return None
+
+
+def _excerpt(reply: Reply) -> dict[str, str]:
+    """The start of a body that is text, with what would not show or would mislead escaped."""
+    if not reply.body or output_of(reply.headers.get("content-type", "")) == "bytes":
+        return {}
+    text = decode("text", reply.body[: 4 * _EXCERPT])
+    shown = "".join(c if c.isprintable() or c == "\n" else f"\\u{ord(c):04x}" for c in text)
+    return {"body": shown[:_EXCERPT]}

@@ -1,0 +1,101 @@
+"""The request of one http tool: compiled when it is bound, rendered for each call.
+
+Rendering the same call twice gives the same bytes, so that a retry repeats the request exactly.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from toolrt.bindings.auth import Credential
+from toolrt.bindings.http_body import Body, Swept
+from toolrt.bindings.http_fields import Pairs
+from toolrt.bindings.http_url import Route
+from toolrt.bindings.network import Request
+from toolrt.core.errors import RefusedError
+from toolrt.expressions.references import Reference
+from toolrt.expressions.scope import ABSENT, Scope
+from toolrt.expressions.slots import QUERY
+from toolrt.expressions.templates import Template
+
+_MOST_TARGET = 64 * 1024
+
+
+@dataclass(frozen=True)
+class RequestPlan:
+    """How a tool's arguments become a request.
+
+    `constant` are the headers that no call changes, `varying` those that hold values. `swept` are
+    the arguments that go into the query by `args_in`.
+    """
+
+    method: str
+    route: Route
+    query: Pairs
+    swept: Swept | None
+    constant: dict[str, str]
+    varying: Mapping[str, Template]
+    body: Body | None
+    credential: Credential | None
+
+    @cached_property
+    def references(self) -> tuple[Reference, ...]:
+        """Everything that has to be resolved for a call."""
+        headers = (reference for each in self.varying.values() for reference in each.references)
+        body = self.body.references if self.body else ()
+        credential = self.credential.references if self.credential else ()
+        return (*self.route.references, *self.query.references, *headers, *body, *credential)
+
+    def build(self, scope: Scope) -> Request:
+        """The request of one call. Raises CallError."""
+        credential = self.credential.text(scope) if self.credential else None
+        target = self._target(scope, credential)
+        if len(target) > _MOST_TARGET:
+            raise RefusedError("the arguments make too long a URL", code="invalid-arguments")
+        body = self.body.render(scope) if self.body else None
+        return Request(self.method, target, self._headers(scope, credential), body)
+
+    def masked(self, scope: Scope) -> dict[str, Any]:
+        """The request for people: credentials and references are not resolved."""
+        route, credential = self.route, self.credential
+        path = f"{route.base.masked(scope)}{route.path.masked(scope)}"
+        pairs = [str(route.query.masked(scope))] if route.query else []
+        pairs += self.query.masked(scope) + self._swept(scope)
+        headers = {name: each.masked(scope) for name, each in self.varying.items()}
+        headers = {name: text for name, text in headers.items() if text is not ABSENT}
+        if credential is not None and credential.place == "header":
+            headers[credential.name] = credential.masked(scope)
+        elif credential is not None:
+            pairs.append(f"{credential.name}={credential.masked(scope)}")
+        return {
+            "method": self.method,
+            "url": f"{route.origin}{path}{'?' if pairs else ''}{'&'.join(pairs)}",
+            "headers": {**self.constant, **headers},
+            "body": self.body.masked(scope) if self.body else None,
+        }
+
+    def _target(self, scope: Scope, credential: str | None) -> str:
+        route = self.route
+        pairs = [str(route.query.text(scope))] if route.query else []
+        pairs += self.query.render(scope)
+        pairs += self._swept(scope)
+        if self.credential is not None and self.credential.place == "query":
+            pairs.append(f"{QUERY.escape(self.credential.name)}={credential}")
+        path = route.path_text(scope)
+        return f"{path}?{'&'.join(pairs)}" if pairs else path
+
+    def _swept(self, scope: Scope) -> list[str]:
+        return self.query.of(self.swept.items(scope)) if self.swept else []
+
+    def _headers(self, scope: Scope, credential: str | None) -> Mapping[str, str]:
+        if not self.varying and credential is None:
+            return self.constant
+        headers = dict(self.constant)
+        for name, template in self.varying.items():
+            text = template.text(scope)
+            if text is not ABSENT:
+                headers[name] = text
+        if self.credential is not None and self.credential.place == "header":
+            headers[self.credential.name] = credential or ""
+        return headers

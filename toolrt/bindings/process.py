@@ -1,0 +1,223 @@
+"""One child process from spawn to its last byte, and the end of its whole group.
+
+The kinds `command` and `shell` start a `Process` through the `ProcessRunner` of their runtime and
+wait for it. Everything happens on the caller's event loop: a pidfd tells of the exit, loop readers
+drain the pipes; no threads. A call is complete when the leader has exited and its pipes are
+drained or 200 ms have passed (S8), so a daemon that keeps a pipe open holds nobody up. A waiter
+that is cancelled is let go at once; the group gets TERM, two seconds, KILL behind its back (S7).
+"""
+
+import asyncio
+import shutil
+import signal
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from toolrt.bindings.group import FIRST_LOOK_S, LAST_LOOK_S, LOST, ExitWatch, Leader
+from toolrt.bindings.outputs import Captured, Streams
+from toolrt.bindings.spawn import ProcessRequest, spawn, spawn_error
+from toolrt.core.errors import BindingError
+
+__all__ = ["Captured", "Finished", "Process", "ProcessRequest", "ProcessRunner"]
+
+GRACE_S = 2.0
+FLOOD_BYTES = 64 * 1024**2
+_DRAIN_S = 0.2
+_GIVE_UP_S = 3.0
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """How a child ended, what it said, and the seconds it took.
+
+    `exit_code` is None when a signal ended it; both are None when somebody else took its status.
+    """
+
+    exit_code: int | None
+    signal: int | None
+    stdout: Captured
+    stderr: Captured
+    time_s: float
+
+
+class ProcessRunner:
+    """Starts children and answers for them: once it is closed, none of them is left."""
+
+    def __init__(self, grace_s: float = GRACE_S) -> None:
+        self._grace_s = grace_s
+        self._alive: set[Process] = set()
+        self._home: str | None = None
+
+    def home(self) -> str:
+        """An empty folder of this runtime, to be the HOME of children."""
+        if self._home is None:
+            self._home = tempfile.mkdtemp(prefix="toolrt-home-")
+        return self._home
+
+    def start(self, request: ProcessRequest) -> "Process":
+        """Spawn a child on the running loop. Raises BindingError with `sent="never"`."""
+        process = Process(request, asyncio.get_running_loop(), self._grace_s, self._alive.discard)
+        self._alive.add(process)
+        return process
+
+    async def close(self) -> None:
+        """End every child that still runs, and wait until none is left."""
+        for process in tuple(self._alive):
+            process.abandon_soon()
+        give_up = time.monotonic() + self._grace_s + 2 * _GIVE_UP_S
+        while self._alive and time.monotonic() < give_up:  # noqa: ASYNC110 (loops of other threads)
+            await asyncio.sleep(LAST_LOOK_S)
+        if self._home is not None:
+            shutil.rmtree(self._home, ignore_errors=True)
+            self._home = None
+
+
+class Process:
+    """A running child. `finished()` waits for its end; whoever stops waiting ends its group.
+
+    `forget` is called when nothing of it is left.
+    """
+
+    def __init__(
+        self,
+        request: ProcessRequest,
+        loop: asyncio.AbstractEventLoop,
+        grace_s: float,
+        forget: Callable[["Process"], None],
+    ) -> None:
+        self._loop, self._grace_s, self._forget = loop, grace_s, forget
+        self._done: asyncio.Future[Finished] = loop.create_future()
+        self._timer: asyncio.TimerHandle | None = None
+        self._is_over = self._is_ending = False
+        self._look_s, self._kill_at = FIRST_LOOK_S, 0.0
+        self._started = time.perf_counter()
+        self._streams = _streams(request, loop, self._on_read)
+        try:
+            self._leader = Leader(spawn(request, *self._streams.child_ends()))
+        except BaseException:
+            self._streams.close()
+            raise
+        self._watch = ExitWatch(loop, self._leader, self._on_exit)
+        self._streams.begin()
+
+    @property
+    def pid(self) -> int:
+        return self._leader.pid
+
+    async def finished(self) -> Finished:
+        """Wait for the end. Raises BindingError `output-flood` for more than 64 MiB of output."""
+        try:
+            return await self._done
+        finally:
+            self.abandon()
+
+    def abandon(self) -> None:
+        """Nobody waits any more: end the group, TERM first. Does not wait for it."""
+        if not self._is_over:
+            self._end_group(signal.SIGTERM, self._grace_s)
+
+    def abandon_soon(self) -> None:
+        """The same from any thread, also when the loop is closed already."""
+        if self._loop.is_closed():
+            self._end_at_once()
+            return
+        self._loop.call_soon_threadsafe(self.abandon)
+
+    def _on_read(self) -> None:
+        if self._streams.total > FLOOD_BYTES:
+            self._flooded()
+        elif self._leader.status is not None and not self._streams.is_draining:
+            self._finish()
+
+    def _on_exit(self) -> None:
+        self._streams.read_rest()
+        if self._streams.is_draining and not self._is_ending:
+            self._timer = self._loop.call_later(_DRAIN_S, self._finish)
+            return
+        self._finish()
+
+    def _finish(self) -> None:
+        if self._is_over or self._is_ending:
+            return
+        self._over()
+        if self._done.done():
+            return
+        status = self._leader.status
+        self._done.set_result(
+            Finished(
+                exit_code=status if status is not None and 0 <= status < LOST else None,
+                signal=-status if status is not None and status < 0 else None,
+                stdout=self._streams.stdout.captured(),
+                stderr=self._streams.stderr.captured(),
+                time_s=time.perf_counter() - self._started,
+            )
+        )
+
+    def _flooded(self) -> None:
+        if not self._done.done():
+            self._done.set_exception(_flood())
+        self._kill_at = min(self._kill_at, self._loop.time())
+        self._end_group(signal.SIGKILL, 0.0)
+
+    def _end_group(self, first: int, grace_s: float) -> None:
+        if self._is_ending:
+            return
+        self._is_ending = True
+        self._streams.forget()
+        if self._loop.is_closed():
+            self._end_at_once()
+            return
+        self._leader.signal_group(first)
+        self._kill_at = self._loop.time() + grace_s
+        self._look()
+
+    def _look(self) -> None:
+        late_s = self._loop.time() - self._kill_at
+        if self._leader.is_group_gone() or late_s > self._patience_s():
+            self._over()
+            return
+        if late_s >= 0:
+            self._leader.signal_group(signal.SIGKILL)
+        self._timer = self._loop.call_later(self._look_s, self._look)
+        self._look_s = min(2 * self._look_s, LAST_LOOK_S)
+
+    def _patience_s(self) -> float:
+        """How long after KILL to wait: with the leader gone, only for others' zombies."""
+        return _GIVE_UP_S if self._leader.status is None else _DRAIN_S
+
+    def _end_at_once(self) -> None:
+        self._leader.signal_group(signal.SIGKILL)
+        killed = time.monotonic()
+        while not self._leader.is_group_gone():
+            if time.monotonic() - killed > self._patience_s():
+                break
+            time.sleep(FIRST_LOOK_S)
+        self._over()
+
+    def _over(self) -> None:
+        self._is_over = True
+        if self._timer is not None:
+            self._timer.cancel()
+        self._watch.stop()
+        self._streams.close()
+        self._forget(self)
+
+
+def _streams(
+    request: ProcessRequest, loop: asyncio.AbstractEventLoop, on_read: Callable[[], None]
+) -> Streams:
+    try:
+        return Streams(loop, request.stdin, request.keep_bytes, on_read)
+    except OSError as error:
+        raise spawn_error(error, request) from error
+
+
+def _flood() -> BindingError:
+    return BindingError(
+        f"stopped after {FLOOD_BYTES // 1024**2} MiB of output",
+        code="output-flood",
+        hint="ask for less, or narrow the question",
+        sent="answered",
+    )

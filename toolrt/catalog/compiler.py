@@ -1,0 +1,91 @@
+"""Manifests to a snapshot: the second half of the journey from YAML to something callable.
+
+Each tool is compiled by itself and reports all that is wrong with it; a snapshot is made only
+when no file has an error.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from hashlib import sha256
+
+from toolrt.bindings.base import Services
+from toolrt.catalog.snapshot import Snapshot, ToolEntry
+from toolrt.catalog.targets import check_targets
+from toolrt.catalog.tools import Workshop, compile_tool
+from toolrt.core.faults import Fault
+from toolrt.expressions.references import References
+from toolrt.loading.diagnostics import Diagnostic
+from toolrt.loading.loader import LoadedFiles, WrittenTool
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """What compiling came to: a snapshot, unless a diagnostic is an error."""
+
+    snapshot: Snapshot | None
+    files: LoadedFiles
+
+    @property
+    def ok(self) -> bool:
+        return self.snapshot is not None
+
+    @cached_property
+    def diagnostics(self) -> list[Diagnostic]:
+        """Everything found in the files, in order of place."""
+        return self.files.diagnostics()
+
+    @property
+    def sources(self) -> Mapping[str, str]:
+        """Text of each file, for excerpts."""
+        return self.files.sources
+
+
+def compile_files(
+    files: LoadedFiles,
+    services: Services,
+    references: References,
+    *,
+    generation: int = 1,
+    imports: bool = True,
+) -> Compiled:
+    """Compile what was loaded. `imports` false leaves Python callables alone."""
+    workshop = Workshop(files, services, references, imports=imports)
+    check_targets(workshop)
+    entries: dict[str, ToolEntry] = {}
+    for written in _once_each(files):
+        entry = compile_tool(workshop, written)
+        if entry is not None:
+            entries[entry.name] = entry
+    if files.has_errors():
+        return Compiled(None, files)
+    tools = dict(sorted(entries.items()))
+    return Compiled(Snapshot(generation, fingerprint(files), tools, files.project.vars), files)
+
+
+def fingerprint(files: LoadedFiles) -> str:
+    """SHA-256 over each file's name and text, in order of names."""
+    digest = sha256()
+    for document in sorted(files.documents, key=lambda one: one.file):
+        digest.update(f"{document.file}\0{document.text}\0".encode("utf-8", "surrogatepass"))
+    return digest.hexdigest()
+
+
+def _once_each(files: LoadedFiles) -> list[WrittenTool]:
+    """The tools, each name once; a second one of another file is reported with both places."""
+    first: dict[str, WrittenTool] = {}
+    kept: list[WrittenTool] = []
+    for written in files.tools:
+        known = first.setdefault(written.name, written)
+        if known is not written and known.document.file != written.document.file:
+            _report_twin(files, written, known)
+        kept.append(written)
+    return kept
+
+
+def _report_twin(files: LoadedFiles, written: WrittenTool, known: WrittenTool) -> None:
+    span = known.document.span(known.path, on_key=True)
+    message = f"tool `{written.name}` is declared at {known.document.file}:{span.line} already"
+    hint = "rename one, or give its file a namespace"
+    fault = Fault("duplicate-tool", message, (), hint, on_key=True)
+    files.report(written.document, written.path, fault)

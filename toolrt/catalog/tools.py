@@ -1,0 +1,299 @@
+"""Compiles one tool: its layers to a manifest, its kind's options to a binding."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from toolrt.bindings.base import (
+    KINDS,
+    BindContext,
+    Binding,
+    Effect,
+    Kind,
+    Services,
+    Spec,
+    Unfinished,
+    kind,
+)
+from toolrt.bindings.paths import compile_path_rules
+from toolrt.catalog.results import compile_shaping, compiled
+from toolrt.catalog.schemas import declared_parameters, described_parameters, output_schema
+from toolrt.catalog.snapshot import Rejection, ToolEntry
+from toolrt.core.faults import Fault
+from toolrt.core.faults import Path as FaultPath
+from toolrt.core.names import did_you_mean
+from toolrt.expressions.conditions import REJECT_ROOTS, compile_condition
+from toolrt.expressions.references import References
+from toolrt.expressions.templates import KNOWN_KEYS, Names
+from toolrt.loading.loader import LoadedFiles, WrittenTool, validated
+from toolrt.manifest import planned
+from toolrt.manifest.parameters import Parameters
+from toolrt.manifest.target import Target
+from toolrt.manifest.tool import KIND_NAMES, NAME, ToolManifest
+from toolrt.schemas.arguments import ArgumentChecker
+
+NO_APPROVALS = "it asks a person first, and approvals do not work in this version"
+_EMPTY = ToolManifest()
+
+
+@dataclass
+class Workshop:
+    """What compiling a tool needs beside the tool."""
+
+    files: LoadedFiles
+    services: Services
+    references: References
+    imports: bool = True
+
+    @cached_property
+    def targets(self) -> Mapping[str, Target]:
+        return {name: written.target for name, written in self.files.targets.items()}
+
+    @cached_property
+    def known_keys(self) -> Mapping[str, frozenset[str]]:
+        return {**KNOWN_KEYS, "vars": frozenset(self.files.project.vars)}
+
+    def names(self, parameters: Parameters | None = None) -> Names:
+        """What a template may name: parameters, caller, call and vars."""
+        if parameters is None:
+            return Names(known_keys=self.known_keys)
+        return Names(parameters.names, parameters.optional, known_keys=self.known_keys)
+
+    def context(self, tool: str, parameters: Parameters | None = None, **more: Any) -> BindContext:
+        """A context for a kind to bind `tool` in."""
+        return BindContext(
+            tool=tool,
+            project=self.files.root,
+            services=self.services,
+            references=self.references,
+            input_schema=parameters.schema if parameters else {},
+            visible=parameters.visible if parameters else frozenset(),
+            names=self.names(parameters),
+            targets=self.targets,
+            vars=self.files.project.vars,
+            imports=self.imports,
+            **more,
+        )
+
+
+def compile_tool(workshop: Workshop, written: WrittenTool) -> ToolEntry | None:
+    """The compiled tool, or None when it is switched off or has errors; both are reported."""
+    compiling = _Compiling(workshop, written)
+    entry = compiling.entry()
+    compiling.report()
+    return entry
+
+
+@dataclass
+class _Compiling:
+    """One tool on its way through the compiler; faults are collected, with paths from the tool."""
+
+    workshop: Workshop
+    written: WrittenTool
+    faults: list[Fault] = field(default_factory=list)
+    unavailable: str | None = None
+
+    @property
+    def merged(self) -> dict[str, Any]:
+        return self.written.layered.merged
+
+    def entry(self) -> ToolEntry | None:
+        self._check_name()
+        manifest = self._manifest() or _EMPTY
+        chosen = self._kind(manifest)
+        spec = self._spec(chosen) if chosen else None
+        effect: Effect = manifest.effect or (chosen.effect(spec) if chosen and spec else "write")
+        parameters, description = self._parameters(manifest, chosen, spec)
+        binding = self._binding(manifest, chosen, spec, parameters, effect)
+        description = manifest.description or description
+        if description is None and chosen is not None:
+            self._fault("missing-key", "missing key `description`", hint="say what the tool does")
+        rejections = self._rejections(manifest, parameters)
+        names = self.workshop.names(parameters)
+        arguments = parameters.schema.get("properties", {})
+        shaping = compile_shaping(
+            manifest.result, manifest.retry.when, arguments, names, self.faults
+        )
+        is_callable = chosen is not None or self.unavailable is not None
+        if self.has_errors() or not manifest.enabled or not is_callable:
+            return None
+        layered = self.written.layered
+        return ToolEntry(
+            name=self.written.name,
+            namespace=self.written.namespace,
+            kind=chosen.name if chosen else self._planned_kind() or "none",
+            description=description or "",
+            effect=effect,
+            is_idempotent=_is_idempotent(manifest, chosen, spec, effect),
+            manifest=manifest,
+            parameters=parameters,
+            checker=ArgumentChecker(
+                parameters.visible_schema(),
+                hidden=frozenset(parameters.bound),
+                coerce=manifest.coerce == "safe",
+            ),
+            binding=binding,
+            shaping=shaping,
+            layered=layered,
+            file=self.written.document.file,
+            path=self.written.path,
+            target=self._target(chosen),
+            vars=self.workshop.files.project.vars,
+            output_schema=manifest.output_schema,
+            rejections=rejections,
+            path_rules=compile_path_rules(parameters.schema, self.workshop.files.root),
+            unavailable=self.unavailable,
+            refusal=self._refusal(manifest, effect),
+        )
+
+    def has_errors(self) -> bool:
+        return any(fault.severity == "error" for fault in self.faults)
+
+    def report(self) -> None:
+        self.workshop.files.report_tool(self.written, self.faults)
+
+    def _fault(self, code: str, message: str, *path: str | int, **more: Any) -> None:
+        self.faults.append(Fault(code, message, path, **more))
+
+    def _check_name(self) -> None:
+        name = self.written.path[-1]
+        if not re.match(NAME, str(name)):
+            message = f"`{name}` is no tool name: a-z, 0-9 and _, beginning with a letter"
+            self._fault("bad-name", message, on_key=True)
+
+    def _manifest(self) -> ToolManifest | None:
+        self.faults += planned.unfinished(self.merged, planned.TOOL)
+        layered = self.written.layered
+        manifest, faults = validated(ToolManifest, self.merged, layered.source_text)
+        self.faults += faults
+        return manifest
+
+    def _planned_kind(self) -> str | None:
+        return next((name for name in KIND_NAMES if name in self.merged), None)
+
+    def _kind(self, manifest: ToolManifest) -> Kind | None:
+        """The tool's kind; None when it has none that works, which is reported."""
+        named = [name for name in KIND_NAMES if name in self.merged]
+        is_external = manifest.hitl is not None and manifest.hitl.mode == "external"
+        if not named and is_external:
+            self.unavailable = "`hitl: external` does not work in this version"
+            return None
+        if len(named) != 1:
+            self._wrong_kinds(named)
+            return None
+        if named[0] not in KINDS:
+            self.unavailable = f"kind `{named[0]}` does not work in this version"
+            return None
+        return kind(named[0])
+
+    def _wrong_kinds(self, named: list[str]) -> None:
+        known = ", ".join(KIND_NAMES)
+        if named:
+            message = f"`{named[0]}` and `{named[1]}`: a tool has exactly one kind"
+            self._fault("one-kind", message, named[1], hint="make it two tools", on_key=True)
+            return
+        misspelt = [(key, did_you_mean(key, KIND_NAMES)) for key in self.merged]
+        if not any(hint for _, hint in misspelt):
+            self._fault("no-kind", f"a tool needs exactly one of {known}", on_key=True)
+
+    def _spec(self, chosen: Kind) -> Spec | None:
+        layered = self.written.layered
+
+        def source_text(path: FaultPath) -> str | None:
+            return layered.source_text((chosen.name, *path))
+
+        spec, faults = validated(chosen.spec, self.merged[chosen.name], source_text)
+        self.faults += [fault.under(chosen.name) for fault in faults]
+        return spec
+
+    def _parameters(
+        self, manifest: ToolManifest, chosen: Kind | None, spec: Spec | None
+    ) -> tuple[Parameters, str | None]:
+        """The arguments as written, or else as the implementation has them, and its description."""
+        written = self.written
+        folder = (self.workshop.files.root / written.document.file).parent
+        output_schema(manifest, folder, self.faults)
+        declared = declared_parameters(manifest, folder, written.layered, self.faults)
+        if declared is not None and manifest.description is not None:
+            return declared, None
+        described = None
+        if chosen is not None and spec is not None and self.workshop.imports:
+            context = self.workshop.context(written.name)
+            described = chosen.describe(spec, context)
+            if declared is None:
+                self._collect(context, chosen)
+        description = described.description if described else None
+        return declared or described_parameters(described, self.faults), description
+
+    def _binding(
+        self,
+        manifest: ToolManifest,
+        chosen: Kind | None,
+        spec: Spec | None,
+        parameters: Parameters,
+        effect: Effect,
+    ) -> Binding:
+        if chosen is None or spec is None:
+            return Unfinished(self.unavailable or "")
+        context = self.workshop.context(
+            self.written.name,
+            parameters,
+            effect=effect,
+            connect_timeout_s=manifest.timeout.connect,
+            written_parameters="parameters" in self.merged or "input_schema" in self.merged,
+        )
+        binding = chosen.bind(spec, context)
+        self._collect(context, chosen)
+        self.unavailable = self.unavailable or context.unavailable
+        return binding
+
+    def _collect(self, context: BindContext, chosen: Kind) -> None:
+        """Take over a kind's faults; a path that begins with "/" is the tool's already."""
+        for fault in context.faults:
+            absolute = fault.path[:1] == ("/",)
+            placed = fault.moved(fault.path[1:]) if absolute else fault.under(chosen.name)
+            if placed not in self.faults:
+                self.faults.append(placed)
+
+    def _refusal(self, manifest: ToolManifest, effect: Effect) -> str | None:
+        """Why this version never runs the tool: one that asks people is not run unasked."""
+        mode = manifest.hitl.mode if manifest.hitl else None
+        if mode == "none" or (mode is None and effect != "irreversible"):
+            return None
+        key, value = ("hitl", mode) if mode else ("effect", effect)
+        self._fault(
+            "not-yet",
+            f"`{key}: {value}` asks a person, and approvals do not work yet: calls are refused",
+            key,
+            severity="warning",
+            hint="`hitl: none` lets the tool run unasked",
+        )
+        return NO_APPROVALS
+
+    def _target(self, chosen: Kind | None) -> str | None:
+        options = self.merged.get(chosen.name) if chosen else None
+        return options.get("target") if isinstance(options, dict) else None
+
+    def _rejections(self, manifest: ToolManifest, parameters: Parameters) -> tuple[Rejection, ...]:
+        arguments = parameters.schema.get("properties", {})
+        made: list[Rejection] = []
+        for number, reject in enumerate(manifest.reject):
+
+            def compile_it(text: str = reject.when) -> Any:
+                return compile_condition(text, REJECT_ROOTS, arguments)
+
+            path = ("reject", number, "when")
+            condition = compiled(compile_it, reject.when, path, self.faults)
+            if condition is not None:
+                made.append(Rejection(condition, reject.reason))
+        return tuple(made)
+
+
+def _is_idempotent(
+    manifest: ToolManifest, chosen: Kind | None, spec: Spec | None, effect: Effect
+) -> bool:
+    if manifest.idempotent is not None:
+        return manifest.idempotent
+    return effect == "read" or bool(chosen and spec and chosen.is_idempotent(spec))

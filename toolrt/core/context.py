@@ -1,0 +1,67 @@
+"""What a Python callable may ask of the call it serves.
+
+A parameter annotated `toolrt.Context` is left out of the schema and filled in here.
+"""
+
+import asyncio
+import logging
+
+from toolrt.core.calls import Caller, Invocation
+
+_LOG = logging.getLogger("toolrt.tools")
+
+
+class Context:
+    """The running call: who asked, how long is left, and ways to be heard. Safe in any thread."""
+
+    __slots__ = ("_invocation", "_loop")
+
+    def __init__(
+        self, invocation: Invocation, loop: asyncio.AbstractEventLoop | None = None
+    ) -> None:
+        self._invocation = invocation
+        self._loop = loop
+
+    @property
+    def caller(self) -> Caller:
+        return self._invocation.caller
+
+    @property
+    def call_id(self) -> str:
+        return self._invocation.call_id
+
+    @property
+    def tool(self) -> str:
+        """The tool's full name."""
+        return self._invocation.tool
+
+    @property
+    def deadline_s(self) -> float:
+        """Seconds until the whole call must have ended; never negative."""
+        return max(0.0, self._invocation.remaining_s())
+
+    def progress(self, done: float, total: float | None = None, message: str = "") -> None:
+        """Tell whoever waits how far the work is; nothing happens when nobody listens."""
+        if self._invocation.on_progress is None or self._invocation.is_orphaned:
+            return
+        if self._loop is None or _running_loop() is self._loop:
+            self._tell(done, total, message)
+        elif not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(self._tell, done, total, message)
+
+    def log(self, message: str, level: str = "info") -> None:
+        """Write to the operator's log `toolrt.tools`; `level` is a name of the logging module."""
+        number = logging.getLevelNamesMapping().get(level.upper(), logging.INFO)
+        details = {"call_id": self.call_id, "tool": self.tool}
+        _LOG.log(number, "%s [%s]: %s", self.tool, self.call_id, message, extra=details)
+
+    def _tell(self, done: float, total: float | None, message: str) -> None:
+        if self._invocation.on_progress is not None and not self._invocation.is_orphaned:
+            self._invocation.on_progress(done, total, message)
+
+
+def _running_loop() -> asyncio.AbstractEventLoop | None:
+    try:
+        return asyncio.get_running_loop()
+    except RuntimeError:
+        return None

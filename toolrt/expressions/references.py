@@ -1,0 +1,197 @@
+"""References: `${env:X}` and its kin, resolved late and masked everywhere.
+
+Grammar: `${env:X}` `${env:X:-default}` `${file:path}` `${secret:name}` `${caller:name}`
+`${tenant:name}`. A reference is never part of an expression and its value is never rendered again.
+"""
+
+import asyncio
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, NoReturn
+
+from toolrt.core.calls import Caller
+from toolrt.core.errors import CallError
+from toolrt.core.faults import Fault, FaultError
+from toolrt.core.names import nearest
+from toolrt.core.redaction import Redactor, Secret
+from toolrt.expressions.vaults import CommandVault, Vault, read_file, vaults
+
+Kind = Literal["env", "file", "secret", "caller", "tenant"]
+
+_KINDS: tuple[Kind, ...] = ("env", "file", "secret", "caller", "tenant")
+REFERENCE = re.compile(r"\$\{[^{}]*\}")
+"""A whole `${…}`; what is inside may still be wrong."""
+
+_SPLIT = re.compile(r"([A-Za-z]+):(.*?)(?::-(.*))?", re.DOTALL)
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9_.-]*")
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """One `${kind:name}`; `default` is the text after `:-`."""
+
+    kind: Kind
+    name: str
+    default: str | None = None
+
+    def __str__(self) -> str:
+        return f"${{{self.kind}:{self.name}}}"
+
+
+class References:
+    """Resolves references for one project, and learns every secret that it hands out.
+
+    `secrets` are the places where `${secret:x}` is looked up, in order: `env`, `{files: dir}` or
+    `{command: [argv…]}`. `redactor` knows each value of env, file, secret and tenant so far.
+    """
+
+    def __init__(
+        self,
+        project: Path,
+        environ: Mapping[str, str],
+        secrets: Sequence[Any] = ("env",),
+    ) -> None:
+        self.project = project
+        self.environ = environ
+        self.redactor = Redactor()
+        self._vaults: list[Vault] = vaults(secrets, project, environ)
+
+    def resolve(self, reference: Reference, caller: Caller | None = None) -> Secret:
+        """The value now. Raises CallError (missing-credential) that names the place, no value.
+
+        A secret that comes from a command blocks while it runs; see `prepare`.
+        """
+        if reference.kind == "caller":
+            found = caller.credentials.get(reference.name) if caller else None
+            if found is None:
+                _refuse(reference, f"the caller brought no `{reference.name}`")
+            return found
+        text = self._look_up(reference, caller)
+        if text is None and reference.default is not None:
+            return Secret(reference.default)
+        if text is None:
+            _refuse(reference, self._absence(reference, caller))
+        self.redactor.learn(text)
+        return Secret(text)
+
+    async def prepare(self, references: Iterable[Reference], caller: Caller | None = None) -> None:
+        """Run the commands that these references wait for in a thread, before rendering."""
+        if not any(isinstance(vault, CommandVault) for vault in self._vaults):
+            return
+        for reference in references:
+            if reference.kind in {"secret", "tenant"}:
+                await asyncio.to_thread(self._look_up, reference, caller)
+
+    def missing(self, reference: Reference) -> str | None:
+        """Why a reference cannot be resolved now; None when it can, or only a call can tell."""
+        if reference.kind in {"caller", "tenant"} or reference.default is not None:
+            return None
+        commands = any(isinstance(vault, CommandVault) for vault in self._vaults)
+        if reference.kind == "secret" and commands:
+            return None
+        if self._look_up(reference, None) is not None:
+            return None
+        return self._absence(reference, None)
+
+    def unusable(self, references: Iterable[Reference]) -> list[str]:
+        """All messages of `missing`."""
+        found = (self.missing(reference) for reference in references)
+        return [message for message in found if message is not None]
+
+    def _look_up(self, reference: Reference, caller: Caller | None) -> str | None:
+        name = reference.name
+        if reference.kind == "env":
+            text = self.environ.get(name)
+            return text if text or reference.default is None else None
+        if reference.kind == "file":
+            return read_file(self.project / name)
+        owner = caller.tenant if caller and reference.kind == "tenant" else None
+        if reference.kind == "tenant" and (owner is None or not _NAME.fullmatch(owner)):
+            return None
+        answers = (vault.look_up(name, owner) for vault in self._vaults)
+        return next((text for text in answers if text is not None), None)
+
+    def _absence(self, reference: Reference, caller: Caller | None) -> str:
+        name = reference.name
+        if reference.kind == "env":
+            return f"environment variable {name} is not set"
+        if reference.kind == "file":
+            return f"file {name} cannot be read"
+        if reference.kind == "tenant" and not (caller and caller.tenant):
+            return f"the caller has no tenant whose `{name}` could be used"
+        places = ", ".join(vault.place(name) for vault in self._vaults)
+        owner = "the caller's tenant has no secret" if reference.kind == "tenant" else "no secret"
+        return f"{owner} {name} (looked in {places or 'no place'})"
+
+
+def parse(text: str, offset: int = 0) -> Reference:
+    """The reference that `text`, a whole `${…}`, is.
+
+    Raises FaultError (bad-reference) with `offset` as the place of its `$`.
+    """
+    body = text[2:-1]
+    match = _SPLIT.fullmatch(body)
+    if match is None:
+        raise _fault(f"`{text}` is no reference", _hint(body), offset)
+    kind, name, default = match.groups()
+    known = next((each for each in _KINDS if each == kind), None)
+    if known is None:
+        close = nearest(kind, _KINDS)
+        hint = f"did you mean `${{{close}:{name}}}`?" if close else _hint(name)
+        raise _fault(f"`{kind}` is no kind of reference", hint, offset + 2)
+    if default is not None and known != "env":
+        raise _fault("only `${env:…}` may have a default", None, offset)
+    if not _is_name(known, name):
+        raise _fault(f"`{name}` is no name for `${{{known}:…}}`", None, offset + 3 + len(known))
+    return Reference(known, name, default)
+
+
+def faults_of(text: str, offset: int) -> tuple[Fault, ...]:
+    """What is wrong with a whole `${…}` that stands at `offset`."""
+    try:
+        parse(text, offset)
+    except FaultError as error:
+        return error.faults
+    return ()
+
+
+def faults_in(text: str, offset: int) -> Iterator[Fault]:
+    """What is wrong with the references in a text without `{{ }}` that stands at `offset`."""
+    end = 0
+    for match in REFERENCE.finditer(text):
+        yield from unfinished(text[end : match.start()], offset + end)
+        yield from faults_of(match[0], offset + match.start())
+        end = match.end()
+    yield from unfinished(text[end:], offset + end)
+
+
+def unfinished(text: str, offset: int) -> tuple[Fault, ...]:
+    """The fault of a text without whole references, at `offset`, that still holds a `${`."""
+    found = text.find("${")
+    if found < 0:
+        return ()
+    return _fault("`${` begins a reference that does not end", _LITERAL, offset + found).faults
+
+
+_LITERAL = 'write ${env:NAME}; a literal `${` is `{{ "$" }}{`'
+
+
+def _is_name(kind: Kind, name: str) -> bool:
+    if kind == "file":
+        return bool(name.strip()) and "\0" not in name
+    return (_VARIABLE if kind == "env" else _NAME).fullmatch(name) is not None
+
+
+def _hint(body: str) -> str:
+    return f"write ${{env:{body}}}" if _VARIABLE.fullmatch(body) else _LITERAL
+
+
+def _fault(message: str, hint: str | None, offset: int) -> FaultError:
+    return FaultError(Fault("bad-reference", message, hint=hint, offset=offset))
+
+
+def _refuse(reference: Reference, why: str) -> NoReturn:
+    raise CallError(f"{reference} has no value: {why}", code="missing-credential")

@@ -1,0 +1,66 @@
+"""Which names a template may use in its place, and what to say about any other."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+
+from toolrt.core.faults import Fault
+from toolrt.core.names import did_you_mean, nearest
+from toolrt.expressions.scope import ROOTS
+
+_FEW = 8
+KNOWN_KEYS: Mapping[str, frozenset[str]] = MappingProxyType(
+    {
+        "caller": frozenset({"principal", "roles", "tenant", "session", "scopes", "claims"}),
+        "call": frozenset({"id", "time"}),
+    }
+)
+"""The keys of roots whose shape is fixed; `vars` joins them where the project is known."""
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """The names of one place.
+
+    `optional` are the parameters that may be absent: not required and without a default. `roots`
+    are the roots that this place has. `known_keys` lists the keys of roots whose shape is fixed.
+    """
+
+    parameters: frozenset[str] = frozenset()
+    optional: frozenset[str] = frozenset()
+    roots: frozenset[str] = frozenset({"caller", "call", "vars"})
+    known_keys: Mapping[str, frozenset[str]] = field(default_factory=lambda: KNOWN_KEYS)
+
+    def fault(self, name: str, key: str | None, offset: int) -> Fault | None:
+        """What is wrong with reading `name` (or `name.key`) at `offset`; None when nothing is."""
+        if name not in self.roots:
+            return None if name in self.parameters else self._unknown(name, offset)
+        known = self.known_keys.get(name)
+        if key is None or known is None or key in known:
+            return None
+        return Fault(
+            "unknown-name",
+            f"`{name}` has no `{key}`",
+            hint=suggestion(key, known, f"{name}."),
+            offset=offset + len(name) + 1,
+        )
+
+    def _unknown(self, name: str, offset: int) -> Fault:
+        if name in ROOTS:
+            return Fault("unknown-name", f"`{name}` has no value in this place", offset=offset)
+        return Fault(
+            "unknown-name",
+            f"`{name}` is no parameter of this tool",
+            hint=suggestion(name, self.parameters | self.roots),
+            offset=offset,
+        )
+
+
+def suggestion(name: str, known: frozenset[str], prefix: str = "") -> str | None:
+    """The nearest right name, or all of them when they are few."""
+    close = nearest(name, sorted(known))
+    if close is not None:
+        return did_you_mean(f"{prefix}{name}", [f"{prefix}{close}"])
+    if not known or len(known) > _FEW:
+        return None
+    return "known: " + ", ".join(f"`{prefix}{each}`" for each in sorted(known))

@@ -1,0 +1,145 @@
+"""`key=value key:=json @file -` on a command line -> the arguments of a call.
+
+This is spelling only: whether the tool takes the arguments is the validate stage's to say. The
+schema is asked for one thing: whether a plain value may be anything but a number or a boolean.
+"""
+
+import json
+import re
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from toolrt.core.errors import RefusedError
+from toolrt.faces.cli.signature import types_of
+
+GRAMMAR = "write key=text, key:=json, key=@file, @file or -"
+
+_TOKEN = re.compile(r"([^=]+?)(:?=)(.*)", re.DOTALL)
+_NUMBER = re.compile(r"-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?")
+_WHOLE = re.compile(r"-?(?:0|[1-9]\d*)")
+_EXAMPLES = {"array": '["a", "b"]', "object": '{"a": 1}', "null": "null"}
+
+Pair = tuple[str, Any, str]
+
+
+def gather(
+    tokens: Sequence[str], json_text: str | None, schema: Mapping[str, Any]
+) -> dict[str, Any]:
+    """The arguments of all tokens, and of `--json`; each may be given once.
+
+    `schema` is the tool's input schema. Raises `click.UsageError` that says how a token should
+    look.
+    """
+    gathered: dict[str, Any] = {}
+    origins: dict[str, str] = {}
+    for name, value, origin in _pairs(tokens, json_text, schema):
+        if name in gathered:
+            raise click.UsageError(f"`{name}` is given twice: by {origins[name]} and by {origin}")
+        gathered[name] = value
+        origins[name] = origin
+    return gathered
+
+
+def _pairs(
+    tokens: Sequence[str], json_text: str | None, schema: Mapping[str, Any]
+) -> Iterator[Pair]:
+    if json_text is not None:
+        yield from _members(json_text, "--json")
+    for token in tokens:
+        if token == "-":  # noqa: S105 - a dash, not a password
+            yield from _members(_stdin(), "-")
+        elif token.startswith("@"):
+            yield from _members(_file(token[1:], token), token)
+        else:
+            yield _pair(token, schema)
+
+
+def _pair(token: str, schema: Mapping[str, Any]) -> Pair:
+    match = _TOKEN.fullmatch(token)
+    if match is None:
+        raise click.UsageError(f"`{_short(token)}` is not an argument; {GRAMMAR}")
+    name, sign, text = match.groups()
+    if text.startswith("@"):
+        text = _file(text[1:], token)
+    elif sign == "=":
+        return name, _plain(name, text, schema), _short(token)
+    return name, _json(text, token) if sign == ":=" else text, _short(token)
+
+
+def _plain(name: str, text: str, schema: Mapping[str, Any]) -> Any:
+    """`text` itself, or the number or boolean it spells where the tool takes no text."""
+    types = types_of(_property(name, schema), schema)
+    if "string" in types:
+        return text
+    if "boolean" in types and text in ("true", "false"):
+        return text == "true"
+    pattern = _NUMBER if "number" in types else _WHOLE if "integer" in types else None
+    if pattern and pattern.fullmatch(text):
+        return _json(text, f"{name}={text}")
+    kind = next((kind for kind in _EXAMPLES if kind in types), None)
+    if kind and types.isdisjoint(("boolean", "number", "integer")):
+        raise click.UsageError(f"`{name}` takes {kind}; write {name}:='{_EXAMPLES[kind]}'")
+    return text
+
+
+def _property(name: str, schema: Mapping[str, Any]) -> Any:
+    return schema.get("properties", {}).get(name, {})
+
+
+def _members(text: str, origin: str) -> Iterator[Pair]:
+    """The members of a JSON object, as if each were a token of its own."""
+    value = _json(text, origin)
+    if not isinstance(value, dict):
+        raise click.UsageError(f'{origin} should be a JSON object such as {{"city": "Oslo"}}')
+    for name, item in value.items():
+        yield name, item, origin
+
+
+def _json(text: str, origin: str) -> Any:
+    from toolrt.schemas.text import parse_json  # noqa: PLC0415 - help and completion need it not
+
+    try:
+        return parse_json(text)
+    except RefusedError as error:
+        why = f"`{_short(origin)}` is not JSON: {error.message}"
+        raise click.UsageError(why + _remedy(text, origin)) from error
+
+
+def _remedy(text: str, origin: str) -> str:
+    name, sign, _ = origin.partition(":=")
+    if not sign or text != origin.removeprefix(f"{name}:="):
+        return ""
+    return f"; for text write {name}={_short(text)} or {name}:='{_short(json.dumps(text))}'"
+
+
+def _file(path: str, token: str) -> str:
+    if not path:
+        raise click.UsageError(f"`{token}` names no file; a file is @path, text that starts with @")
+    try:
+        return Path(path).read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise click.UsageError(f"`{token}`: {path} is not UTF-8 text") from error
+    except OSError as error:
+        raise click.UsageError(f"`{token}`: {path}: {error.strerror}{_at(token)}") from error
+
+
+def _at(token: str) -> str:
+    name, sign, value = token.partition("=")
+    if not sign or name.endswith(":"):
+        return ""
+    return f"; for text that starts with @ write {name}:='{json.dumps(value)}'"
+
+
+def _stdin() -> str:
+    try:
+        return sys.stdin.buffer.read().decode()
+    except UnicodeDecodeError as error:
+        raise click.UsageError("what came on stdin is not UTF-8 text") from error
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= 60 else f"{text[:59]}…"  # noqa: PLR2004 - a line's worth

@@ -1,0 +1,86 @@
+"""`toolrt check`: every fault of every file in one run."""
+
+from typing import TYPE_CHECKING
+
+import click
+
+from toolrt.faces.cli.options import Settings, Verb
+from toolrt.faces.exits import Exit
+from toolrt.faces.output import one_line
+
+if TYPE_CHECKING:
+    from toolrt.catalog.compiler import Compiled
+
+EXAMPLES = (
+    ("toolrt check", "all faults, each with its place and an excerpt"),
+    ("toolrt check --strict", "warnings and unavailable tools fail too"),
+    ("toolrt check -o json", "for editors and CI"),
+)
+
+
+@click.command("check", cls=Verb, examples=EXAMPLES)
+@click.option("--strict", is_flag=True, help="Fail on warnings and unavailable tools as well.")
+@click.option("--no-import", is_flag=True, help="Leave Python callables alone.")
+@click.pass_obj
+def verb(settings: Settings, *, strict: bool, no_import: bool) -> Exit:
+    """Read every file of the project, compile every tool, and say what is wrong. Nothing is called.
+
+    Ends with 0 when nothing is wrong, with 3 when something is.
+    """
+    from toolrt import runtime  # noqa: PLC0415 - `--help` loads no runtime
+    from toolrt.loading.diagnostics import report  # noqa: PLC0415 - as above
+
+    loaded = runtime.load(settings.project(), imports=not no_import)
+    missing = _unavailable(loaded)
+    passes = loaded.ok and not (strict and (missing or loaded.diagnostics))
+    document = {
+        **report(loaded.diagnostics),
+        "ok": passes,
+        "unavailable": [{"tool": tool, "reason": reason} for tool, reason in missing],
+    }
+    settings.screen.show(document, lambda: _text(loaded, missing, settings))
+    return Exit.OK if passes else Exit.MANIFESTS_INVALID
+
+
+def _unavailable(loaded: "Compiled") -> list[tuple[str, str]]:
+    if loaded.snapshot is None:
+        return []
+    tools = loaded.snapshot.tools.values()
+    return [(tool.name, tool.unavailable) for tool in tools if tool.unavailable]
+
+
+def _text(loaded: "Compiled", missing: list[tuple[str, str]], settings: Settings) -> str:
+    from toolrt.loading.snippet import render  # noqa: PLC0415 - `--help` loads no runtime
+
+    screen = settings.screen
+    parts = []
+    if loaded.diagnostics:
+        color = screen.has_color()
+        parts += [render(loaded.diagnostics, loaded.sources, color=color).rstrip("\n"), ""]
+    parts += [
+        f"{screen.paint('unavailable', fg='yellow')}: {tool}: {one_line(reason)}"
+        for tool, reason in missing
+    ]
+    return "\n".join([*parts, _summary(loaded, len(missing))])
+
+
+def _summary(loaded: "Compiled", missing: int) -> str:
+    errors, warnings = (
+        sum(one.severity == severity for one in loaded.diagnostics)
+        for severity in ("error", "warning")
+    )
+    counts = [
+        count(number, what) for number, what in ((errors, "error"), (warnings, "warning")) if number
+    ]
+    if loaded.snapshot is None:
+        files = len({one.file for one in loaded.diagnostics})
+        return f"{', '.join(counts)} in {count(files, 'file')}"
+    tools = loaded.snapshot.tools
+    files = len({tool.file for tool in tools.values()})
+    good = f"ok: {count(len(tools), 'tool')} in {count(files, 'file')}"
+    return ", ".join([good, *counts, *([f"{missing} unavailable"] if missing else [])])
+
+
+def count(number: int, what: str) -> str:
+    """`1 file`, `2 files`."""
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"

@@ -1,0 +1,128 @@
+"""`toolrt list`: a line for each tool."""
+
+import re
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from toolrt.core.results import SCHEMA
+from toolrt.faces.cli.names import compiled
+from toolrt.faces.cli.options import Settings, Verb
+from toolrt.faces.cli.signature import signature
+from toolrt.faces.cli.table import fitted, join
+from toolrt.faces.exits import Exit
+from toolrt.faces.output import Screen, one_line
+
+if TYPE_CHECKING:
+    from toolrt.catalog.snapshot import Snapshot, ToolEntry
+
+EXAMPLES = (
+    ("toolrt list", "every tool"),
+    ("toolrt list 'files.*'", "those whose names match"),
+    ("toolrt list --tag search -o json", "those with a tag, with their schemas"),
+)
+
+_EFFECT_COLORS = {"read": "green", "write": "yellow", "irreversible": "red"}
+_SENTENCE = re.compile(r"(.+?[.!?])(?:\s|$)", re.DOTALL)
+
+
+@click.command("list", cls=Verb, examples=EXAMPLES)
+@click.argument("pattern", required=False)
+@click.option("--tag", help="Only tools with this tag.")
+@click.option("--namespace", help="Only tools of this namespace.")
+@click.pass_obj
+def verb(
+    settings: Settings, *, pattern: str | None, tag: str | None, namespace: str | None
+) -> Exit:
+    """List the tools: how each is called, what it does to the world, what it is for.
+
+    PATTERN is a name or a glob such as 'files.*'.
+    """
+    snapshot = compiled(settings)
+    tools = [
+        tool
+        for tool in snapshot.tools.values()
+        if (pattern is None or fnmatchcase(tool.name, pattern))
+        and (tag is None or tag in tool.tags)
+        and (namespace is None or namespace == tool.namespace)
+    ]
+    document = _document(snapshot, tools)
+    rows = [{"schema": SCHEMA, **row} for row in document["tools"]]
+    settings.screen.show(document, lambda: _text(tools, settings.screen), rows)
+    if not tools:
+        settings.screen.say(_nothing(snapshot, settings))
+    return Exit.OK
+
+
+def summary(description: str) -> str:
+    """The first sentence of a description, in one line."""
+    found = _SENTENCE.match(description.strip())
+    return one_line(found[1] if found else description)
+
+
+def _document(snapshot: "Snapshot", tools: list["ToolEntry"]) -> dict[str, Any]:
+    return {
+        "schema": SCHEMA,
+        "generation": snapshot.generation,
+        "tools": [described(tool) for tool in tools],
+    }
+
+
+def described(tool: "ToolEntry") -> dict[str, Any]:
+    """A tool as `-o json` shows it."""
+    return {
+        "name": tool.name,
+        "title": tool.title,
+        "description": tool.description,
+        "kind": tool.kind,
+        "effect": tool.effect,
+        "idempotent": tool.is_idempotent,
+        "tags": list(tool.tags),
+        "version": tool.version,
+        "deprecated": tool.deprecated,
+        "available": tool.unavailable is None,
+        "reason": tool.unavailable,
+        "input_schema": tool.input_schema,
+        "output_schema": tool.output_schema,
+        "file": tool.file,
+        "line": tool.line,
+    }
+
+
+def _text(tools: list["ToolEntry"], screen: Screen) -> str:
+    if not tools:
+        return ""
+    rows = [
+        [
+            one_line(signature(tool.name, tool.input_schema)),
+            tool.effect,
+            tool.kind,
+            f"{_badges(tool)}{summary(tool.description)}",
+        ]
+        for tool in tools
+    ]
+    table = fitted(rows, first_share=0.45)
+    return "\n".join(_painted(line, tool, screen) for line, tool in zip(table, tools, strict=True))
+
+
+def _badges(tool: "ToolEntry") -> str:
+    said = ""
+    if tool.unavailable:
+        said += f"[unavailable: {one_line(tool.unavailable)}] "
+    if tool.deprecated:
+        said += f"[deprecated: {one_line(tool.deprecated)}] "
+    return said
+
+
+def _painted(cells: list[str], tool: "ToolEntry", screen: Screen) -> str:
+    call, effect, *rest = cells
+    name, _, arguments = call.partition("(")
+    call = screen.paint(name, bold=True) + (f"({arguments}" if arguments else "")
+    return join([call, screen.paint(effect, fg=_EFFECT_COLORS[tool.effect]), *rest])
+
+
+def _nothing(snapshot: "Snapshot", settings: Settings) -> str:
+    if snapshot.tools:
+        return f"no tool matches; try: {settings.command('list')}"
+    return "the project has no tools; add one to tools.d, then try: toolrt check"

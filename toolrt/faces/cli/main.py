@@ -1,0 +1,157 @@
+"""The command `toolrt`: the table of verbs, and the last line of defence around them.
+
+Expected ends say what is wrong and what to try; a bug writes a report and says where; an
+interruption is silent. Verbs load when they are used, so that `--help` is as quick as click.
+"""
+
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from importlib import import_module
+from typing import Any, NoReturn
+
+import click
+
+from toolrt import __version__
+from toolrt.core.errors import CallError, ProjectError
+from toolrt.faces.cli.options import Verb, global_options, write_examples, write_options
+from toolrt.faces.exits import Exit, Stop, of_code
+
+VERBS: Mapping[str, tuple[str, str]] = {
+    "init": ("toolrt.faces.cli.init", "Write a project that works."),
+    "check": ("toolrt.faces.cli.check", "Find every fault of every file."),
+    "list": ("toolrt.faces.cli.list", "List the tools and how they are called."),
+    "show": ("toolrt.faces.cli.show", "Show one tool in full."),
+    "run": ("toolrt.faces.cli.run", "Call one tool."),
+    "schema": ("toolrt.faces.cli.schema", "Print the JSON Schema of the files, for editors."),
+    "doctor": ("toolrt.faces.cli.doctor", "Say what works on this machine."),
+    "completion": ("toolrt.faces.cli.completion", "Print the completion script of a shell."),
+}
+"""Verb -> its module, and one line of help. A new verb is one file and one line here."""
+
+EXAMPLES = (
+    ("toolrt init demo", "a new project"),
+    ("toolrt check", "what is wrong with it"),
+    ("toolrt run text.count text='a few words'", "call a tool"),
+)
+
+
+class Toolrt(click.Group):
+    """The group of verbs; its `main` ends with the exit status and never with a traceback."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        del ctx
+        return list(VERBS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> Verb | None:
+        del ctx
+        if cmd_name not in VERBS:
+            return None
+        verb: Verb = import_module(VERBS[cmd_name][0]).verb
+        return verb
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args[0] not in VERBS and not ctx.resilient_parsing:
+            raise _unknown_verb(args[0])
+        return super().resolve_command(ctx, args)
+
+    def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        self.format_usage(ctx, formatter)
+        write_examples(EXAMPLES, formatter)
+        self.format_help_text(ctx, formatter)
+        with formatter.section("Verbs"):
+            formatter.write_dl([(name, text) for name, (_, text) in VERBS.items()])
+        write_options("Options", self.get_params(ctx), ctx, formatter)
+
+    def main(self, args: Sequence[str] | None = None, **more: Any) -> NoReturn:  # type: ignore[override]
+        args = list(sys.argv[1:] if args is None else args)
+        more = {"prog_name": "toolrt", **more, "standalone_mode": False}
+        sys.exit(_ending(lambda: super(Toolrt, self).main(args, **more), args))
+
+
+cli = Toolrt(
+    "toolrt",
+    help="Tools in YAML, one pipeline around every call. `toolrt VERB --help` says more.",
+    params=global_options(),
+    context_settings={"help_option_names": ["-h", "--help"]},
+    subcommand_metavar="VERB [ARGUMENTS]",
+    no_args_is_help=True,
+)
+click.version_option(__version__, prog_name="toolrt", message="%(prog)s %(version)s")(cli)
+
+
+def run() -> NoReturn:
+    """The entry point of the command."""
+    for stream in (sys.stdout, sys.stderr):
+        stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
+    cli.main()
+
+
+def _ending(work: Callable[[], Any], args: Sequence[str]) -> int:
+    """What `work` returned as a status, or what became of it."""
+    try:
+        return int(work() or 0)
+    except click.exceptions.NoArgsIsHelpError as error:
+        return _say(error.format_message(), Exit.USAGE)
+    except click.ClickException as error:
+        return _refused(error)
+    except Stop as stop:
+        return _error(stop.message, stop.hint, stop.next, stop.status)
+    except ProjectError as error:
+        return _invalid(error)
+    except CallError as error:
+        return _error(error.message, error.hint, "toolrt check", of_code(error.code))
+    except (click.Abort, KeyboardInterrupt):
+        return _say("interrupted", Exit.INTERRUPTED)
+    except Exception as error:  # noqa: BLE001 - the last ring: a bug ends in a report
+        return _bug(error, args)
+
+
+def _unknown_verb(name: str) -> click.UsageError:
+    from toolrt.core.names import did_you_mean  # noqa: PLC0415 - difflib, only for mistakes
+
+    hint = did_you_mean(name, VERBS)
+    return click.UsageError(f"there is no verb `{name}`" + (f"; {hint}" if hint else ""))
+
+
+def _refused(error: click.ClickException) -> int:
+    context = getattr(error, "ctx", None)
+    path = context.command_path if context else "toolrt"
+    return _error(error.format_message(), None, f"{path} --help", Exit.USAGE)
+
+
+def _invalid(error: ProjectError) -> int:
+    if error.report:
+        sys.stderr.write(error.report.rstrip("\n") + "\n\n")
+    message = error.message.partition("\n")[0]
+    return _error(message, None, "toolrt check", Exit.MANIFESTS_INVALID)
+
+
+def _error(message: str, hint: str | None, next_: str, status: Exit) -> int:
+    from toolrt.faces.output import visible  # noqa: PLC0415 - only for mistakes
+
+    said = "; ".join(part.rstrip(". ") for part in (message, hint) if part)
+    said = said if said.endswith(("?", "!")) else f"{said}."
+    return _say(f"Error: {visible(said)} Try: {next_}", status)
+
+
+def _bug(error: Exception, args: Sequence[str]) -> int:
+    from toolrt.faces.cli.bugs import write_report  # noqa: PLC0415 - only for bugs
+
+    path = write_report(error, args)
+    if {"-v", "--verbose"} & set(args):
+        import traceback  # noqa: PLC0415 - only for bugs
+
+        traceback.print_exception(error)
+    return _error(
+        f"this is a bug of toolrt ({type(error).__name__}); a report is in {path}",
+        None,
+        "toolrt doctor",
+        Exit.BUG,
+    )
+
+
+def _say(text: str, status: Exit) -> int:
+    sys.stderr.write(text + "\n")
+    return status

@@ -1,0 +1,141 @@
+"""Options that every verb takes, before or after it and its arguments, and what a verb is made of.
+
+Each verb's module has one `verb`: a `Verb`, whose function gets the `Settings` first.
+"""
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from toolrt.core.errors import ProjectError
+from toolrt.faces.exits import Exit, Stop
+
+if TYPE_CHECKING:
+    from toolrt.faces.output import Screen
+
+Examples = Sequence[tuple[str, str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What the options common to all verbs came to."""
+
+    project_option: str | None
+    screen: "Screen"
+
+    def project(self) -> Path:
+        """The folder of the project: the one that was named, else the nearest above us."""
+        from toolrt.runtime import find_project  # noqa: PLC0415 - `--help` loads no runtime
+
+        named = self.project_option
+        try:
+            found = find_project(Path(named or "."))
+        except ProjectError as error:
+            raise _no_project(error.message, error.hint, named) from error
+        if named and found != Path(named).resolve():
+            raise _no_project(f"{named} is not a toolrt project", None, named)
+        return found
+
+    def command(self, rest: str) -> str:
+        """A command line to suggest, for the same project."""
+        if not self.project_option:
+            return f"toolrt {rest}"
+        import shlex  # noqa: PLC0415 - only for suggestions
+
+        return f"toolrt -p {shlex.quote(self.project_option)} {rest}"
+
+
+def global_options() -> list[click.Option]:
+    """The options of every verb; click wants each command to have its own."""
+    return [
+        click.Option(
+            ["-p", "--project"],
+            metavar="PATH",
+            help="The project's folder.  [env: TOOLRT_PROJECT; default: the nearest one upwards]",
+        ),
+        click.Option(
+            ["-o", "--output"],
+            type=click.Choice(["text", "json", "jsonl", "yaml"]),
+            help="How data is shown.  [default: text]",
+        ),
+        click.Option(
+            ["--color"],
+            type=click.Choice(["auto", "always", "never"]),
+            help="Colour; NO_COLOR is obeyed.  [default: auto]",
+        ),
+        click.Option(["-q", "--quiet"], is_flag=True, help="Only data and errors."),
+        click.Option(["-v", "--verbose"], is_flag=True, help="Say more on stderr."),
+    ]
+
+
+_GLOBAL_NAMES = ("project", "output", "color", "quiet", "verbose")
+
+
+class Verb(click.Command):
+    """A verb: its own options and everybody's; its help begins with examples."""
+
+    def __init__(self, *args: Any, examples: Examples = (), **more: Any) -> None:
+        super().__init__(*args, **more)
+        self.examples = examples
+        self.own = len(self.params)
+        self.params.extend(global_options())
+
+    def invoke(self, ctx: click.Context) -> Any:
+        ctx.obj = settings_of(ctx)
+        return super().invoke(ctx)
+
+    def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        self.format_usage(ctx, formatter)
+        write_examples(self.examples, formatter)
+        self.format_help_text(ctx, formatter)
+        help_option = self.get_help_option(ctx)
+        own = [*self.params[: self.own], *([help_option] if help_option else [])]
+        write_options("Options", own, ctx, formatter)
+        write_options("Options of every verb", self.params[self.own :], ctx, formatter)
+
+
+def settings_of(ctx: click.Context) -> Settings:
+    """Takes the common options off the verb, then off what stands before it."""
+    from toolrt.faces.output import Screen  # noqa: PLC0415 - `--help` shows without it
+
+    mine = {name: ctx.params.pop(name, None) for name in _GLOBAL_NAMES}
+    before = ctx.parent.params if ctx.parent else {}
+    given = {name: mine[name] or before.get(name) for name in _GLOBAL_NAMES}
+    screen = Screen(
+        format=given["output"] or "text",
+        color=given["color"] or "auto",
+        is_quiet=bool(given["quiet"]),
+        is_verbose=bool(given["verbose"]),
+    )
+    return Settings(given["project"] or os.environ.get("TOOLRT_PROJECT") or None, screen)
+
+
+def write_examples(examples: Examples, formatter: click.HelpFormatter) -> None:
+    """The section that each help begins with."""
+    with formatter.section("Examples"):
+        formatter.write_dl(list(examples), col_max=52)
+
+
+def write_options(
+    title: str,
+    params: Sequence[click.Parameter],
+    ctx: click.Context,
+    formatter: click.HelpFormatter,
+) -> None:
+    """A section of options."""
+    records = [param.get_help_record(ctx) for param in params]
+    rows = [record for record in records if record]
+    if rows:
+        with formatter.section(title):
+            formatter.write_dl(rows)
+
+
+def _no_project(message: str, hint: str | None, named: str | None) -> Stop:
+    import shlex  # noqa: PLC0415 - only for suggestions
+
+    make = f"toolrt init {shlex.quote(named)}" if named else "toolrt init"
+    return Stop(Exit.NOT_FOUND, message, hint=hint, next_=make)

@@ -1,0 +1,218 @@
+"""`toolrt run`: one call, through the same gateway as every other door."""
+
+import asyncio
+import json
+import os
+import signal
+import sys
+import traceback
+from collections.abc import Callable, Coroutine, Sequence
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from toolrt.core.calls import Caller
+from toolrt.core.errors import CallError
+from toolrt.core.results import SCHEMA, Failure, ToolResult
+from toolrt.faces.cli.bugs import witnessed, write_report
+from toolrt.faces.cli.names import complete_tool
+from toolrt.faces.cli.options import Settings, Verb
+from toolrt.faces.cli.progress import watched
+from toolrt.faces.exits import Exit, of_code, of_result
+from toolrt.faces.output import one_line, visible
+from toolrt.faces.yaml_text import to_yaml
+
+if TYPE_CHECKING:
+    from toolrt.loading.diagnostics import Diagnostic
+    from toolrt.runtime import Runtime
+
+EXAMPLES = (
+    ("toolrt run text.count text='a few words'", "values as text"),
+    ("toolrt run t.add a:=1 b:=2.5 -o json", "values as JSON; the whole result"),
+    ("toolrt run notes.save body=@note.md", "a value from a file"),
+    ("toolrt run t.add - < arguments.json", "arguments from stdin"),
+    ("toolrt run billing.pay @bill.json --dry-run", "what would be sent or run"),
+)
+
+_NEXT = {
+    "internal": "doctor",
+    "missing-credential": "doctor",
+    "unavailable": "doctor",
+    "unknown-tool": "list",
+}
+"""Code of a failure -> the verb that helps; for every other code it is `show`."""
+
+
+@click.command("run", cls=Verb, examples=EXAMPLES)
+@click.argument("tool", shell_complete=complete_tool)
+@click.argument("arguments", nargs=-1, metavar="[key=text | key:=json | key=@file | @file | -]...")
+@click.option("--json", "json_text", metavar="JSON", help="Arguments as a JSON object.")
+@click.option("--dry-run", is_flag=True, help="Show what would be sent or run; do nothing.")
+@click.option("--as", "as_", metavar="USER[:ROLE,…]", help="Call as somebody else.")
+@click.pass_obj
+def verb(
+    settings: Settings,
+    *,
+    tool: str,
+    arguments: tuple[str, ...],
+    json_text: str | None,
+    dry_run: bool,
+    as_: str | None,
+) -> Exit:
+    """Call TOOL and print what it gives.
+
+    A value after `=` is text; it is read as a number or a boolean where the tool takes nothing
+    else. A value after `:=` is JSON. Arguments also come from a file with a JSON object (`@file`),
+    from stdin (`-`) or from `--json`; each argument is given once.
+    """
+    call = _Call(settings, tool, _caller(as_))
+    gather = _gathering(arguments, json_text)
+    try:
+        return asyncio.run(_stoppable(lambda: call.make(gather, dry_run=dry_run)))
+    except asyncio.CancelledError:
+        raise click.Abort from None
+
+
+class _Call:
+    """One call on its way from the command line to the screen."""
+
+    def __init__(self, settings: Settings, tool: str, caller: Caller) -> None:
+        self._settings = settings
+        self._screen = settings.screen
+        self._tool = tool
+        self._caller = caller
+
+    async def make(
+        self, gather: Callable[[dict[str, Any]], dict[str, Any]], *, dry_run: bool
+    ) -> Exit:
+        from toolrt import runtime  # noqa: PLC0415 - `--help` loads no runtime
+
+        async with runtime.open(self._settings.project()) as opened:
+            _mention(getattr(opened, "diagnostics", ()), self._settings)
+            entry = opened.snapshot.tools.get(self._tool)
+            arguments = gather(entry.input_schema if entry else {})
+            work = self._preview if dry_run else self._run
+            return await work(opened, arguments)
+
+    async def _run(self, opened: "Runtime", arguments: dict[str, Any]) -> Exit:
+        with witnessed(is_verbose=self._screen.is_verbose) as witness:
+            async with watched(self._tool, self._screen) as progress:
+                result = await opened.call(
+                    self._tool, arguments, caller=self._caller, on_progress=progress.report
+                )
+        self._screen.show(result.document(), lambda: _text(result))
+        if result.error:
+            self._explain(result.error)
+        if witness.bug:
+            self._tell_bug(witness.bug)
+        if result.status == "partial":
+            self._screen.say("partial: there was more than is shown")
+        return of_result(result)
+
+    async def _preview(self, opened: "Runtime", arguments: dict[str, Any]) -> Exit:
+        document: dict[str, Any] = {"schema": SCHEMA, "tool": self._tool, "dry_run": True}
+        try:
+            seen = await opened.preview(self._tool, arguments, caller=self._caller)
+        except CallError as error:
+            failure = Failure.of(error)
+            self._screen.show({**document, "error": failure.document()}, lambda: "")
+            self._explain(failure)
+            return of_code(failure.code)
+        self._screen.show({**document, **seen}, lambda: to_yaml(seen))
+        return Exit.OK
+
+    def _tell_bug(self, bug: BaseException) -> None:
+        if self._screen.is_verbose:
+            traceback.print_exception(bug)
+        path = write_report(bug, sys.argv[1:])
+        self._screen.complain(f"this is a bug of toolrt; a report is in {path}")
+
+    def _explain(self, failure: Failure) -> None:
+        """What failed and what to do, on stderr; the document says it in its own way."""
+        if self._screen.format != "text":
+            return
+        label = self._screen.paint(f"error[{failure.code}]:", on_stderr=True, fg="red", bold=True)
+        said = [f"{label} {_message(failure)}", *(f"  {one}" for one in _faults(failure))]
+        hint = _hint(failure)
+        said += [f"hint: {hint}"] if hint else []
+        next_ = self._settings.command(_NEXT.get(failure.code, f"show {self._tool}"))
+        self._screen.complain("\n".join([*said, f"try: {next_}"]))
+
+
+def _mention(diagnostics: Sequence["Diagnostic"], settings: Settings) -> None:
+    """A line about rules that nothing enforces yet; verbose, one about all warnings."""
+    if any(one.code == "not-yet" and one.path.startswith("rules") for one in diagnostics):
+        settings.screen.say("warning: `rules` in policies.d do nothing yet; no rule is enforced")
+    if diagnostics and settings.screen.is_verbose:
+        many = "s" * (len(diagnostics) != 1)
+        settings.screen.say(f"{len(diagnostics)} warning{many}; see {settings.command('check')}")
+
+
+def _gathering(
+    tokens: tuple[str, ...], json_text: str | None
+) -> Callable[[dict[str, Any]], dict[str, Any]]:
+    def gather_for(schema: dict[str, Any]) -> dict[str, Any]:
+        from toolrt.faces.cli.arguments import gather  # noqa: PLC0415 - `--help` needs it not
+
+        return gather(tokens, json_text, schema)
+
+    return gather_for
+
+
+async def _stoppable(work: Callable[[], Coroutine[Any, Any, Exit]]) -> Exit:
+    """`work`, cancelled when the process is asked to end, so that what it started ends too."""
+    task = asyncio.current_task()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        if task and signal.getsignal(number) is not signal.SIG_IGN:
+            loop.add_signal_handler(number, task.cancel)
+    return await work()
+
+
+def _caller(as_: str | None) -> Caller:
+    """The person at the terminal, or the one that `--as` names."""
+    if as_ is None:
+        return Caller(_os_user())
+    principal, _, roles = as_.partition(":")
+    if not principal:
+        raise click.UsageError("`--as` wants user:role[,role], such as --as ann:finance")
+    return Caller(principal, tuple(role for role in roles.split(",") if role))
+
+
+def _os_user() -> str:
+    import pwd  # noqa: PLC0415 - only calls need it
+
+    try:
+        return pwd.getpwuid(os.getuid()).pw_name
+    except KeyError:
+        return f"uid-{os.getuid()}"
+
+
+def _text(result: ToolResult) -> str:
+    if result.error:
+        return ""
+    if result.text:
+        return visible(result.text.removesuffix("\n"))
+    if result.data is None:
+        return ""
+    return visible(json.dumps(result.data, ensure_ascii=False, indent=2))
+
+
+def _message(failure: Failure) -> str:
+    """The message; its head alone when each fault has a line of its own."""
+    message = failure.message.partition(": ")[0] if _faults(failure) else failure.message
+    return visible(message)
+
+
+def _faults(failure: Failure) -> list[str]:
+    """A line for each fault of refused arguments, when there are several."""
+    faults = failure.details.get("faults", ())
+    return [one_line(fault["message"]) for fault in faults] if len(faults) > 1 else []
+
+
+def _hint(failure: Failure) -> str | None:
+    """The hint; about missing arguments in the command line's own words."""
+    if failure.code == "missing-arguments" and "faults" in failure.details:
+        pointers = [fault["pointer"] for fault in failure.details["faults"]]
+        return "add " + " ".join(f"{pointer.strip('/')}=…" for pointer in pointers)
+    return visible(failure.hint) if failure.hint else None

@@ -1,0 +1,170 @@
+"""`toolrt show`: one tool in full, and where each of its values comes from."""
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from toolrt.core.results import SCHEMA
+from toolrt.faces.cli.list import described
+from toolrt.faces.cli.names import compiled, complete_tool, require_tool
+from toolrt.faces.cli.options import Settings, Verb
+from toolrt.faces.cli.signature import Parameter, parameters, signature
+from toolrt.faces.cli.table import aligned
+from toolrt.faces.exits import Exit
+from toolrt.faces.output import Screen, one_line, visible
+from toolrt.faces.yaml_text import Path, to_yaml
+
+if TYPE_CHECKING:
+    from toolrt.catalog.snapshot import ToolEntry
+
+EXAMPLES = (
+    ("toolrt show files.size", "its parameters and limits"),
+    ("toolrt show files.size --resolved", "every value with its origin"),
+    ("toolrt show files.size -o json", "its schema too"),
+)
+
+
+@click.command("show", cls=Verb, examples=EXAMPLES)
+@click.argument("tool", shell_complete=complete_tool)
+@click.option("--resolved", is_flag=True, help="The merged manifest, each value with its origin.")
+@click.pass_obj
+def verb(settings: Settings, *, tool: str, resolved: bool) -> Exit:
+    """Show TOOL: what it is for, what it takes, what bounds it, where it is written."""
+    entry = require_tool(compiled(settings), tool, settings)
+    screen = settings.screen
+    if resolved:
+        document = {"schema": SCHEMA, "name": entry.name, **_resolved_document(entry)}
+        screen.show(document, lambda: _resolved_text(entry))
+        return Exit.OK
+    screen.show(
+        {"schema": SCHEMA, **described(entry), **_limits(entry)}, lambda: _text(entry, screen)
+    )
+    return Exit.OK
+
+
+def _text(tool: "ToolEntry", screen: Screen) -> str:
+    call = one_line(signature(tool.name, tool.input_schema))
+    name, _, arguments = call.partition("(")
+    parts = [f"{screen.paint(name, bold=True)}({arguments}", ""]
+    parts += [f"  {line}".rstrip() for line in visible(tool.description.strip()).split("\n")]
+    parts += ["", *_parameter_lines(tool, screen)]
+    parts += aligned([fact for fact in _facts(tool) if fact[1]])
+    return "\n".join(parts)
+
+
+def _parameter_lines(tool: "ToolEntry", screen: Screen) -> Iterator[str]:
+    rows = [_parameter_row(each) for each in parameters(tool.input_schema)]
+    if not rows:
+        return
+    yield screen.paint("Parameters", bold=True)
+    yield from aligned(rows, indent="  ")
+    yield ""
+
+
+def _parameter_row(each: Parameter) -> list[str]:
+    need = "required" if each.is_required else f"default {each.default}" if each.default else ""
+    cells = (each.name, each.type, need or "optional", each.limits, each.description)
+    return [one_line(cell) for cell in cells]
+
+
+def _facts(tool: "ToolEntry") -> Iterator[list[str]]:
+    idempotent = ", may be repeated" if tool.is_idempotent else ""
+    timeout, retry = tool.manifest.timeout, tool.manifest.retry
+    for name, source in tool.parameters.bound.items():
+        yield ["bound", f"{name}, filled from {source}"]
+    yield ["kind", tool.kind]
+    yield ["effect", f"{tool.effect}{idempotent}"]
+    yield ["timeout", _timeout_text(timeout.total, timeout.attempt, timeout.connect)]
+    yield ["retry", _retry_text(retry.attempts, retry.initial, retry.max)]
+    yield ["tags", one_line(", ".join(tool.tags))]
+    yield ["version", one_line(tool.version or "")]
+    yield ["deprecated", one_line(tool.deprecated or "")]
+    yield ["unavailable", one_line(tool.unavailable or "")]
+    yield ["defined", f"{tool.file}:{tool.line}"]
+
+
+def _timeout_text(total: float, attempt: float, connect: float) -> str:
+    parts = (f"{seconds(total)} in all", f"{seconds(attempt)} an attempt")
+    return ", ".join([*parts, f"{seconds(connect)} to connect"])
+
+
+def _retry_text(attempts: int, initial: float, longest: float) -> str:
+    if attempts == 1:
+        return "none"
+    waits = f"waits from {seconds(initial)} up to {seconds(longest)}"
+    return f"at most {attempts} attempts where a repeat is safe, {waits}"
+
+
+def seconds(value: float) -> str:
+    """A duration as people write it: `250ms`, `10s`, `5m`, `2h`."""
+    if value < 1:
+        return f"{value * 1000:g}ms"
+    for size, unit in ((3600, "h"), (60, "m")):
+        if value >= size and value % size == 0:
+            return f"{value / size:g}{unit}"
+    return f"{value:g}s"
+
+
+def _limits(tool: "ToolEntry") -> dict[str, Any]:
+    manifest = tool.manifest
+    return {
+        "instructions": tool.instructions,
+        "timeout_s": manifest.timeout.model_dump(),
+        "retry": manifest.retry.model_dump(),
+        "bound": dict(tool.parameters.bound),
+    }
+
+
+def _built_in(tool: "ToolEntry") -> dict[str, Any]:
+    """What holds where nothing was written."""
+    timeout, retry = tool.manifest.timeout, tool.manifest.retry
+    return {
+        "effect": tool.effect,
+        "idempotent": tool.is_idempotent,
+        "timeout": {
+            "connect": seconds(timeout.connect),
+            "attempt": seconds(timeout.attempt),
+            "total": seconds(timeout.total),
+        },
+        "retry": {
+            "attempts": retry.attempts,
+            "initial": seconds(retry.initial),
+            "max": seconds(retry.max),
+        },
+        "coerce": tool.manifest.coerce,
+        "result": {"max_size": f"{tool.manifest.result.max_size}B"},
+    }
+
+
+def _resolved(tool: "ToolEntry") -> dict[str, Any]:
+    return _laid_over(_built_in(tool), tool.layered.merged)
+
+
+def _laid_over(low: Mapping[str, Any], high: Mapping[str, Any]) -> dict[str, Any]:
+    made = {**high}
+    for key, value in low.items():
+        above = high.get(key)
+        if isinstance(value, dict):
+            made[key] = {**value, **above} if isinstance(above, dict) else value
+        elif above is None:
+            made[key] = value
+    return made
+
+
+def _origin(tool: "ToolEntry", path: Path) -> str:
+    """Where the value at `path` comes from: the longest written path above it."""
+    for end in range(len(path), 0, -1):
+        found = tool.origins.get(".".join(map(str, path[:end])))
+        if found:
+            return found
+    return "built-in"
+
+
+def _resolved_text(tool: "ToolEntry") -> str:
+    made = to_yaml({tool.name: _resolved(tool)}, lambda path: _origin(tool, path[1:]))
+    return visible(made.rstrip("\n"))
+
+
+def _resolved_document(tool: "ToolEntry") -> dict[str, Any]:
+    return {"resolved": _resolved(tool), "origins": dict(tool.origins)}

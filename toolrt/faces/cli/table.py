@@ -1,0 +1,58 @@
+"""Columns of text, aligned on any terminal: wide characters count as two."""
+
+import shutil
+import sys
+from collections.abc import Sequence
+from unicodedata import combining, east_asian_width
+
+_GAP = "  "
+
+
+def aligned(rows: Sequence[Sequence[str]], indent: str = "") -> list[str]:
+    """A line for each row, nothing cut. Columns without any text are left out."""
+    kept = [at for at in range(len(rows[0]) if rows else 0) if any(row[at] for row in rows)]
+    widths = [max(width_of(row[at]) for row in rows) for at in kept]
+    return [
+        join([padded(row[at], width) for at, width in zip(kept, widths, strict=True)], indent)
+        for row in rows
+    ]
+
+
+def fitted(rows: Sequence[Sequence[str]], first_share: float) -> list[list[str]]:
+    """Padded cells that fit the terminal: its last column is cut, and its first one too when it
+    would take more than its share. A pipe has no edge: nothing is cut then.
+    """
+    edge = _edge()
+    widths = [max(width_of(cell) for cell in column) for column in zip(*rows, strict=True)]
+    widths[0] = min(widths[0], int(edge * first_share))
+    widths[-1] = max(1, edge - sum(widths[:-1]) - len(_GAP) * (len(widths) - 1))
+    return [[*map(padded, row[:-1], widths), cut(row[-1], widths[-1])] for row in rows]
+
+
+def join(cells: Sequence[str], indent: str = "") -> str:
+    """One line of a table."""
+    return (indent + _GAP.join(cells)).rstrip()
+
+
+def padded(text: str, width: int) -> str:
+    """`text` in exactly `width` columns."""
+    short = cut(text, width)
+    return short + " " * (width - width_of(short))
+
+
+def width_of(text: str) -> int:
+    """Columns that a terminal gives to `text`."""
+    return sum(0 if combining(c) else 2 if east_asian_width(c) in "WF" else 1 for c in text)
+
+
+def cut(text: str, most: int) -> str:
+    """`text` in at most `most` columns, with `…` where it was cut."""
+    if width_of(text) <= most:
+        return text
+    while text and width_of(text) > most - 1:
+        text = text[:-1]
+    return f"{text}…"
+
+
+def _edge() -> int:
+    return shutil.get_terminal_size().columns if sys.stdout.isatty() else 1_000_000

@@ -1,0 +1,103 @@
+"""Laying what was written in several places over each other, and finding each value's origin.
+
+Lowest first: built-in < project defaults < file defaults < tool < settings. Mappings merge,
+everything else replaces, `null` resets to the built-in.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from toolrt.core.faults import MISSING, Path, child
+from toolrt.loading.diagnostics import Span
+from toolrt.loading.reader import Document
+
+OPAQUE = frozenset({"input_schema", "output_schema", "tests", "reject"})
+"""Keys whose value is data: it replaces as a whole, and a `null` inside it stays."""
+_DATA_DEPTH = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Layer:
+    """A mapping of tool keys in long form, and where it stands."""
+
+    name: str
+    document: Document
+    prefix: Path
+    data: Mapping[str, Any]
+
+
+class Layered:
+    """The layers of one tool, lowest first; `merged` is what they come to."""
+
+    def __init__(self, layers: list[Layer]) -> None:
+        self.layers = layers
+        self.merged: dict[str, Any] = {}
+        for layer in layers:
+            self.merged = merge(self.merged, layer.data)
+
+    def span(self, path: Path, *, on_key: bool = False, offset: int | None = None) -> Span:
+        """Where the value at `path` of the merged tool was written."""
+        layer = self.origin(path)
+        return layer.document.span((*layer.prefix, *path), on_key=on_key, offset=offset)
+
+    def origin(self, path: Path) -> Layer:
+        """The highest layer that wrote the value at `path`, or as much of the path as any did."""
+        for end in range(len(path), 0, -1):
+            for layer in reversed(self.layers):
+                if _has(layer.data, path[:end]):
+                    return layer
+        return self.layers[-1]
+
+    def source_text(self, path: Path) -> str | None:
+        """The plain scalar at `path` exactly as written; None for anything else."""
+        layer = self.origin(path)
+        return layer.document.source_text((*layer.prefix, *path))
+
+
+def merge(low: Mapping[str, Any], high: Mapping[str, Any], depth: int = 0) -> dict[str, Any]:
+    """`high` over `low`; neither is changed. `null` removes a key at the first two levels."""
+    merged = dict(low)
+    for key, value in high.items():
+        if value is None and depth < _DATA_DEPTH:
+            merged.pop(key, None)
+        elif isinstance(value, dict) and key not in OPAQUE:
+            below = merged.get(key)
+            merged[key] = merge(below if isinstance(below, dict) else {}, value, depth + 1)
+        else:
+            merged[key] = value
+    return merged
+
+
+def replaced(data: Any, path: Path, value: Any) -> Any:
+    """`data` with `value` at `path`; what lies on the way is copied, the rest shared."""
+    if not path:
+        return value
+    step, rest = path[0], path[1:]
+    copy: Any = list(data) if isinstance(data, list) else dict(data)
+    copy[step] = replaced(data[step], rest, value)
+    return copy
+
+
+def origins(layered: Layered, places: Callable[[Layer], str]) -> dict[str, str]:
+    """Dotted path of each written leaf -> the place that it comes from."""
+    return {
+        ".".join(map(str, path)): places(layered.origin(path)) for path in _leaves(layered.merged)
+    }
+
+
+def _leaves(data: Mapping[str, Any], path: Path = ()) -> list[Path]:
+    found: list[Path] = []
+    for key, value in data.items():
+        here = (*path, key)
+        if isinstance(value, dict) and value and len(here) < _DATA_DEPTH + 1:
+            found += _leaves(value, here)
+        else:
+            found.append(here)
+    return found
+
+
+def _has(data: Any, path: Path) -> bool:
+    for step in path:
+        data = child(data, step)
+    return data is not MISSING

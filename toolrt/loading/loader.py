@@ -1,0 +1,243 @@
+"""Finds a project's files, reads them all, and checks their shape.
+
+First half of the journey from YAML to a snapshot: what comes out is every tool with its layers,
+every target, and a diagnostic for each fault of each file. The catalogue does the rest.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from toolrt.core.faults import Fault
+from toolrt.core.faults import Path as FaultPath
+from toolrt.loading.diagnostics import Diagnostic, in_order
+from toolrt.loading.findings import Finding, InDocument, InLayers
+from toolrt.loading.layers import Layer, Layered, replaced
+from toolrt.loading.problems import existing_path, faults_of
+from toolrt.loading.reader import Document, read
+from toolrt.manifest import planned
+from toolrt.manifest.longform import long_tool
+from toolrt.manifest.policy import PoliciesFile
+from toolrt.manifest.project import ProjectFile
+from toolrt.manifest.target import Target
+from toolrt.manifest.tool import ToolsFile
+
+PROJECT_FILE = "toolrt.yaml"
+_SUFFIXES = {".yaml", ".yml"}
+_REPAIRS = 20
+
+M = TypeVar("M", bound=BaseModel)
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenTool:
+    """A tool as its files have it: full name, and its layers from low to high."""
+
+    name: str
+    namespace: str | None
+    layered: Layered
+    document: Document
+    path: FaultPath
+
+    @property
+    def label(self) -> str:
+        return f"{self.document.file}: {'.'.join(map(str, self.path))}"
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenTarget:
+    """A target and where it stands."""
+
+    name: str
+    target: Target
+    document: Document
+    path: FaultPath
+
+
+@dataclass(slots=True)
+class LoadedFiles:
+    """All that the files of a project say, and all that is wrong with them."""
+
+    root: Path
+    project: ProjectFile = field(default_factory=ProjectFile)
+    project_document: Document | None = None
+    tools: list[WrittenTool] = field(default_factory=list)
+    targets: dict[str, WrittenTarget] = field(default_factory=dict)
+    documents: list[Document] = field(default_factory=list)
+    findings: list[Finding] = field(default_factory=list)
+
+    @property
+    def sources(self) -> Mapping[str, str]:
+        """Text of each file, for excerpts."""
+        return {document.file: document.text for document in self.documents}
+
+    def report(self, document: Document, path: FaultPath, *faults: Fault) -> None:
+        """Add faults whose paths begin at `path` of `document`."""
+        place = InDocument(document, path)
+        self.findings += [Finding(fault, place, path) for fault in faults]
+
+    def report_tool(self, written: "WrittenTool", faults: list[Fault]) -> None:
+        """Add faults of a tool, wherever its layers wrote the values."""
+        place = InLayers(written.layered)
+        self.findings += [Finding(fault, place, written.path) for fault in faults]
+
+    def has_errors(self) -> bool:
+        """Whether the project may not be used."""
+        broken = (fault for document in self.documents for fault in document.faults)
+        return any(one.is_error for one in self.findings) or any(
+            one.severity == "error" for one in broken
+        )
+
+    def diagnostics(self) -> list[Diagnostic]:
+        """Everything found, each once, in order of place."""
+        found = [fault for document in self.documents for fault in document.faults]
+        return in_order([*found, *(finding.diagnostic() for finding in self.findings)])
+
+
+def load_files(root: Path) -> LoadedFiles:
+    """Read every file of the project at `root`. Never raises for what the files hold."""
+    files = LoadedFiles(root)
+    _load_project(files)
+    for document in _documents(files, files.project.tools_dir):
+        _load_tools(files, document)
+    for document in _documents(files, files.project.policies_dir, allow_merge=False):
+        _load_policies(files, document)
+    return files
+
+
+def _documents(files: LoadedFiles, folder: str, *, allow_merge: bool = True) -> Iterator[Document]:
+    for path in manifest_files(files.root / folder):
+        yield from _read(files, path, allow_merge=allow_merge)
+
+
+def manifest_files(folder: Path) -> list[Path]:
+    """The YAML files of a folder by name; editors' backups and hidden files are passed over."""
+    if not folder.is_dir():
+        return []
+    return sorted(
+        path
+        for path in folder.iterdir()
+        if path.suffix in _SUFFIXES and not path.name.startswith((".", "#")) and path.is_file()
+    )
+
+
+def _read(files: LoadedFiles, path: Path, *, allow_merge: bool = True) -> Iterator[Document]:
+    """The document of a file, then one for each value that a duplicate key hid."""
+    inside = path.is_relative_to(files.root)
+    shown = path.relative_to(files.root).as_posix() if inside else str(path)
+    document = read(path.read_bytes(), shown, allow_merge=allow_merge)
+    files.documents.append(document)
+    for one in (document, *document.variants()):
+        if one.data is None:
+            continue
+        if isinstance(one.data, dict):
+            yield one
+            continue
+        files.report(one, (), Fault("wrong-type", "a manifest file is a mapping of keys"))
+
+
+def _load_project(files: LoadedFiles) -> None:
+    path = files.root / PROJECT_FILE
+    if not path.is_file():
+        return
+    for document in _read(files, path):
+        data = _without_anchors(document.data)
+        files.report(document, (), *planned.unfinished(data, planned.PROJECT_FILE))
+        project = _validated(files, ProjectFile, data, document)
+        if project is not None and files.project_document is None:
+            files.project, files.project_document = project, document
+
+
+def _load_policies(files: LoadedFiles, document: Document) -> None:
+    files.report(document, (), *planned.unfinished(document.data, planned.POLICIES_FILE))
+    _validated(files, PoliciesFile, document.data, document)
+
+
+def _load_tools(files: LoadedFiles, document: Document) -> None:
+    data = _without_anchors(document.data)
+    files.report(document, (), *planned.unfinished(data, planned.TOOLS_FILE))
+    written = _validated(files, ToolsFile, data, document)
+    namespace = data.get("namespace")
+    namespace = namespace if isinstance(namespace, str) else None
+    if written is not None:
+        for name, target in (written.targets or {}).items():
+            _add_target(files, WrittenTarget(name, target, document, ("targets", name)))
+    tools = data.get("tools")
+    for name, raw in tools.items() if isinstance(tools, dict) else ():
+        if isinstance(raw, dict):
+            full = f"{namespace}.{name}" if namespace else name
+            layered = _layered(files, document, data.get("defaults"), name, raw)
+            path: FaultPath = ("tools", name)
+            files.tools.append(WrittenTool(full, namespace, layered, document, path))
+
+
+def _layered(
+    files: LoadedFiles, document: Document, defaults: Any, name: str, raw: dict[str, Any]
+) -> Layered:
+    layers: list[Layer] = []
+    if files.project_document is not None and files.project.defaults:
+        below = long_tool(files.project.defaults, raw)
+        layers.append(Layer("project defaults", files.project_document, ("defaults",), below))
+    if isinstance(defaults, dict):
+        layers.append(Layer("file defaults", document, ("defaults",), long_tool(defaults, raw)))
+    layers.append(Layer("tool", document, ("tools", name), long_tool(raw, raw)))
+    return Layered(layers)
+
+
+def _add_target(files: LoadedFiles, written: WrittenTarget) -> None:
+    first = files.targets.get(written.name)
+    if first is None:
+        files.targets[written.name] = written
+        return
+    if first.document is written.document:
+        return
+    span = first.document.span(first.path, on_key=True)
+    message = f"target `{written.name}` is declared at {first.document.file}:{span.line} already"
+    fault = Fault("duplicate-target", message, (), "declare it once over all files", on_key=True)
+    files.report(written.document, written.path, fault)
+
+
+def _without_anchors(data: Any) -> dict[str, Any]:
+    return {key: value for key, value in data.items() if not key.startswith("x-")}
+
+
+def _validated(files: LoadedFiles, model: type[M], data: Any, document: Document) -> M | None:
+    made, faults = validated(model, data, document.source_text)
+    files.report(document, (), *faults)
+    return made
+
+
+def validated(
+    model: type[M], data: Any, source_text: Callable[[FaultPath], str | None]
+) -> tuple[M | None, list[Fault]]:
+    """`data` as a `model`, and what is wrong with it.
+
+    Where a text is wanted, a plain scalar is taken as written (`version: 1.10` is "1.10"), which
+    `source_text(path)` knows.
+    """
+    for _ in range(_REPAIRS):
+        try:
+            return model.model_validate(data), []
+        except ValidationError as error:
+            taken = _taken_as_written(error, data, source_text)
+            if taken is data:
+                return None, faults_of(error, model, data)
+            data = taken
+    return None, []
+
+
+def _taken_as_written(
+    error: ValidationError, data: Any, source_text: Callable[[FaultPath], str | None]
+) -> Any:
+    """`data` with plain scalars as texts where `error` wants one; `data` itself without any."""
+    for problem in error.errors(include_url=False, include_context=False):
+        if problem["type"] != "string_type" or problem["input"] is None:
+            continue
+        path = existing_path(problem["loc"], data)
+        text = source_text(path)
+        if text is not None:
+            data = replaced(data, path, text)
+    return data

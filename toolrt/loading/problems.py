@@ -1,0 +1,169 @@
+"""What pydantic says about a manifest, in the words of the manifest language.
+
+One typo gives one fault: the branches of a union are folded into one, and a path names only what
+stands in the file.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Annotated, Any, Union, get_args, get_origin
+
+from pydantic import BaseModel, ValidationError
+
+from toolrt.core.faults import MISSING, Fault, Path, child
+from toolrt.core.names import did_you_mean, nearest
+
+_EXPECTED: Mapping[str, str] = {
+    "string_type": "a text",
+    "int_type": "a whole number",
+    "int_from_float": "a whole number",
+    "float_type": "a number",
+    "bool_type": "true or false",
+    "list_type": "a list",
+    "tuple_type": "a list",
+    "dict_type": "a mapping",
+    "model_type": "a mapping",
+    "model_attributes_type": "a mapping",
+}
+_BOUNDS: Mapping[str, tuple[str, str]] = {
+    "greater_than_equal": ("must be at least {ge}", "ge"),
+    "greater_than": ("must be more than {gt}", "gt"),
+    "less_than_equal": ("must be at most {le}", "le"),
+    "less_than": ("must be less than {lt}", "lt"),
+    "too_short": ("must not be empty", "min_length"),
+    "string_too_short": ("must not be empty", "min_length"),
+    "string_pattern_mismatch": ("only a-z, 0-9 and _, beginning with a letter", "pattern"),
+}
+
+
+def faults_of(error: ValidationError, model: type[BaseModel], data: Any) -> list[Fault]:
+    """One fault for each value of `data` that `model` refused, at its path inside `data`."""
+    by_place: dict[tuple[Path, bool], list[Fault]] = {}
+    for problem in error.errors(include_url=False):
+        fault = _fault(problem, model, data)
+        by_place.setdefault((fault.path, fault.on_key), []).append(fault)
+    return [_folded(faults) for faults in by_place.values()]
+
+
+def existing_path(loc: Iterable[str | int], data: Any) -> Path:
+    """The steps of `loc` that `data` really has; names of union branches drop out."""
+    path: list[str | int] = []
+    for step in loc:
+        below = child(data, step)
+        if below is not MISSING:
+            data = below
+            path.append(step)
+    return tuple(path)
+
+
+def _fault(problem: Any, model: type[BaseModel], data: Any) -> Fault:
+    kind, loc = problem["type"], problem["loc"]
+    path = existing_path(loc, data)
+    special = _SPECIAL.get(kind)
+    if special is not None:
+        return special(problem, path, model)
+    if kind in _EXPECTED:
+        message = f"expected {_EXPECTED[kind]}, got {_got(problem['input'])}"
+        return Fault("wrong-type", message, path)
+    if kind in _BOUNDS:
+        return Fault("out-of-range", _BOUNDS[kind][0].format(**problem.get("ctx", {})), path)
+    code = "invalid-value" if "_" in kind else kind
+    return Fault(code, problem["msg"], path)
+
+
+def _unknown_key(problem: Any, path: Path, model: type[BaseModel]) -> Fault:
+    name = str(problem["loc"][-1])
+    known = field_names(model, path[:-1])
+    hint = did_you_mean(name, known) or (f"known here: {_listed(sorted(known))}" if known else None)
+    return Fault("unknown-key", f"unknown key `{name}`", path, hint, on_key=True)
+
+
+def _missing_key(problem: Any, path: Path, _model: type[BaseModel]) -> Fault:
+    name = problem["loc"][-1]
+    return Fault("missing-key", f"missing key `{name}`", path, f"add `{name}: …`", on_key=True)
+
+
+def _not_one_of(problem: Any, path: Path, _model: type[BaseModel]) -> Fault:
+    expected = problem["ctx"]["expected"].replace("'", "")
+    choices = expected.replace(" or ", ", ").split(", ")
+    value = problem["input"]
+    close = nearest(value, choices, 0.6) if isinstance(value, str) else None
+    hint = f"did you mean `{close}`?" if close else None
+    return Fault("invalid-value", f"expected {expected}, got {_got(value)}", path, hint)
+
+
+_SPECIAL: Mapping[str, Callable[[Any, Path, type[BaseModel]], Fault]] = {
+    "extra_forbidden": _unknown_key,
+    "missing": _missing_key,
+    "literal_error": _not_one_of,
+}
+
+
+def _folded(faults: list[Fault]) -> Fault:
+    first = faults[0]
+    if len(faults) == 1:
+        return first
+    prefix = "expected "
+    wanted = [f.message.removeprefix(prefix).split(", got ")[0] for f in faults]
+    if not all(f.message.startswith(prefix) for f in faults):
+        return first
+    tail = first.message.partition(", got ")[2]
+    return Fault(first.code, f"expected {' or '.join(wanted)}, got {tail}", first.path, first.hint)
+
+
+def _got(value: Any) -> str:
+    if value is None:
+        return "nothing"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, dict):
+        return "a mapping"
+    if isinstance(value, list):
+        return "a list"
+    text = str(value)
+    return f"`{text[:40]}…`" if len(text) > 40 else f"`{text}`"  # noqa: PLR2004 - a short excerpt
+
+
+def _listed(names: list[str], most: int = 12) -> str:
+    shown = ", ".join(names[:most])
+    return f"{shown}, …" if len(names) > most else shown
+
+
+def field_names(model: type[BaseModel], path: Path) -> set[str]:
+    """Keys that a user may write at `path` inside `model`."""
+    found: Any = model
+    for step in path:
+        found = _inner(found, step)
+        if found is None:
+            return set()
+    models = _models(found)
+    return {f.alias or name for m in models for name, f in m.model_fields.items()}
+
+
+def _inner(annotation: Any, step: str | int) -> Any:
+    """The annotation of what `step` leads to."""
+    for choice in _choices(annotation):
+        origin = get_origin(choice)
+        if isinstance(step, int) and origin is list:
+            return get_args(choice)[0]
+        if origin is dict:
+            return get_args(choice)[1]
+        if isinstance(choice, type) and issubclass(choice, BaseModel):
+            for name, field in choice.model_fields.items():
+                if step in (name, field.alias):
+                    return field.annotation
+    return None
+
+
+def _models(annotation: Any) -> list[type[BaseModel]]:
+    choices = _choices(annotation)
+    return [c for c in choices if isinstance(c, type) and issubclass(c, BaseModel)]
+
+
+def _choices(annotation: Any) -> list[Any]:
+    """The alternatives of an annotation: unions opened, Annotated taken off."""
+    origin = get_origin(annotation)
+    if origin is Annotated:
+        return _choices(get_args(annotation)[0])
+    if origin is Union or (origin is not None and origin.__name__ == "UnionType"):
+        return [choice for arg in get_args(annotation) for choice in _choices(arg)]
+    return [annotation]

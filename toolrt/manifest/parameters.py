@@ -1,0 +1,189 @@
+"""`parameters` in short form to one JSON Schema, and the words that are toolrt's own.
+
+A parameter is JSON Schema plus `required: bool`, `from`, `default_from`, `sensitive`, `root` and
+`allow_dash`. A bound one (`from`) is filled from the caller and hidden from the model.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from toolrt.core.faults import Fault
+from toolrt.core.names import did_you_mean
+
+TYPES = ("string", "integer", "number", "boolean", "array", "object", "null")
+RESERVED = frozenset({"caller", "call", "vars", "result", "steps", "item"})
+SOURCES = ("caller.principal", "caller.tenant", "caller.session")
+OWN_WORDS = frozenset({"from", "default_from", "root", "allow_dash", "sensitive"})
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
+_OTHER_TYPE_NAMES = {
+    "str": "string",
+    "text": "string",
+    "int": "integer",
+    "float": "number",
+    "bool": "boolean",
+    "list": "array",
+    "dict": "object",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Parameters:
+    """The arguments of a tool.
+
+    `schema` is the JSON Schema of everything that the binding gets; `bound` and `defaults_from`
+    map a name to what of the caller fills it (`caller.tenant`).
+    """
+
+    schema: dict[str, Any]
+    bound: Mapping[str, str] = field(default_factory=dict)
+    defaults_from: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def names(self) -> frozenset[str]:
+        return frozenset(self.schema.get("properties", {}))
+
+    @property
+    def visible(self) -> frozenset[str]:
+        """Names that a model may send."""
+        return self.names - self.bound.keys()
+
+    @property
+    def optional(self) -> frozenset[str]:
+        """Names that may be absent from a checked call: not required and without default."""
+        properties = self.schema.get("properties", {})
+        required = self.schema.get("required", ())
+        return frozenset(
+            name
+            for name, schema in properties.items()
+            if name not in required and not (isinstance(schema, dict) and "default" in schema)
+        )
+
+    def visible_schema(self) -> dict[str, Any]:
+        """What a model is shown and checked against: without bound parameters."""
+        if not self.bound:
+            return self.schema
+        properties = {k: v for k, v in self.schema["properties"].items() if k not in self.bound}
+        required = [name for name in self.schema.get("required", ()) if name not in self.bound]
+        return {**self.schema, "properties": properties, "required": required}
+
+    def bound_schema(self) -> dict[str, Any]:
+        """The schema of the bound parameters alone."""
+        properties = {k: v for k, v in self.schema["properties"].items() if k in self.bound}
+        required = [name for name in self.schema.get("required", ()) if name in self.bound]
+        return {"type": "object", "properties": properties, "required": required}
+
+
+def for_model(schema: dict[str, Any]) -> dict[str, Any]:
+    """The schema as a model sees it: without the words that are toolrt's own."""
+    properties = {
+        name: {k: v for k, v in one.items() if k not in OWN_WORDS} if isinstance(one, dict) else one
+        for name, one in schema.get("properties", {}).items()
+    }
+    return {**schema, "properties": properties}
+
+
+def parameters_of(written: Mapping[str, Any], faults: list[Fault]) -> Parameters:
+    """Read `parameters:`; what is wrong is added to `faults`, at paths below `parameters`."""
+    if written.get("type") == "object" and isinstance(written.get("properties"), dict):
+        faults.append(
+            Fault(
+                "schema-under-parameters",
+                "`parameters` maps names to types; this is a whole JSON Schema",
+                ("parameters",),
+                "write it under `input_schema` instead",
+                on_key=True,
+            )
+        )
+        return Parameters({"type": "object", "properties": {}, "additionalProperties": False})
+    reading = _Reading(faults)
+    for name, raw in written.items():
+        reading.parameter(str(name), raw)
+    return reading.parameters()
+
+
+class _Reading:
+    """Collects the properties of one tool."""
+
+    def __init__(self, faults: list[Fault]) -> None:
+        self.faults = faults
+        self.properties: dict[str, Any] = {}
+        self.required: list[str] = []
+        self.bound: dict[str, str] = {}
+        self.defaults_from: dict[str, str] = {}
+
+    def parameters(self) -> Parameters:
+        schema: dict[str, Any] = {"type": "object", "properties": self.properties}
+        if self.required:
+            schema["required"] = self.required
+        schema["additionalProperties"] = False
+        return Parameters(schema, self.bound, self.defaults_from)
+
+    def parameter(self, name: str, raw: Any) -> None:
+        self._name(name)
+        long = {"type": raw} if isinstance(raw, str) else raw
+        if not isinstance(long, dict):
+            self._fault("wrong-type", "expected a type or a mapping", name)
+            return
+        self._type(long, name, short=isinstance(raw, str))
+        required = long.get("required")
+        schema = dict(long)
+        if isinstance(required, bool):
+            del schema["required"]
+        elif required is not None and long.get("type") != "object":
+            self._fault("wrong-type", "`required` is true or false", name, "required")
+        self._sources(name, schema)
+        self.properties[name] = schema
+        if required is not False and not ({"default", "default_from"} & long.keys()):
+            self.required.append(name)
+
+    def _name(self, name: str) -> None:
+        if name in RESERVED:
+            self._fault(
+                "reserved-name",
+                f"a parameter may not be named `{name}`: templates use that name",
+                name,
+                hint="choose another name",
+                on_key=True,
+            )
+        elif not _NAME.fullmatch(name):
+            self._fault(
+                "bad-name",
+                f"`{name}` is no parameter name: letters, digits and _ only",
+                name,
+                hint="a schema with other names can be written under `input_schema`",
+                on_key=True,
+            )
+
+    def _type(self, long: dict[str, Any], name: str, *, short: bool) -> None:
+        kind = long.get("type")
+        if not isinstance(kind, str) or kind in TYPES:
+            return
+        right = _OTHER_TYPE_NAMES.get(kind)
+        hint = f"write `{right}`" if right else did_you_mean(kind, TYPES)
+        where = () if short else ("type",)
+        known = ", ".join(TYPES)
+        self._fault(
+            "unknown-type", f"unknown type `{kind}`; one of {known}", name, *where, hint=hint
+        )
+        long["type"] = right or "string"
+
+    def _sources(self, name: str, schema: dict[str, Any]) -> None:
+        for word, into in (("from", self.bound), ("default_from", self.defaults_from)):
+            source = schema.get(word)
+            if source is None:
+                continue
+            if isinstance(source, str) and (
+                source in SOURCES or source.startswith("caller.claims.")
+            ):
+                into[name] = source
+                continue
+            known = ", ".join((*SOURCES, "caller.claims.NAME"))
+            hint = did_you_mean(str(source), SOURCES)
+            self._fault("unknown-source", f"`{word}` is one of {known}", name, word, hint=hint)
+
+    def _fault(
+        self, code: str, message: str, *path: str, hint: str | None = None, on_key: bool = False
+    ) -> None:
+        self.faults.append(Fault(code, message, ("parameters", *path), hint, on_key=on_key))

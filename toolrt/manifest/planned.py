@@ -1,0 +1,85 @@
+"""Keys of the manifest language that are accepted and checked but do nothing yet.
+
+`check` warns about each that is written, so that nobody relies on it. Paths are from the top of
+the file; `*` stands for any one name. A key leaves the table when it works.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+from toolrt.core.faults import Fault, Path
+
+TOOL: tuple[str, ...] = (
+    "mcp",
+    "agent",
+    "provider",
+    "steps",
+    "idempotency_key",
+    "result.empty",
+    "result.keep",
+    "result.redact",
+    "result.to",
+    "result.final",
+    "hooks",
+    "breaker",
+    "rate",
+    "concurrency",
+    "cache",
+    "verify",
+    "fallback",
+    "poll",
+    "freshness",
+    "expose",
+    "tests",
+    "http.multipart",
+    "http.graphql",
+    "http.paginate",
+)
+TOOLS_FILE: tuple[str, ...] = (
+    "sources",
+    "toolsets",
+    "prompts",
+    "resources",
+    "targets.*.auth.oauth2",
+    "targets.*.auth.python",
+)
+POLICIES_FILE: tuple[str, ...] = ("rules", "approval", "default", "settings", "limits")
+PROJECT_FILE: tuple[str, ...] = (
+    "state",
+    "policy",
+    "journal",
+    "credentials",
+    "identities",
+    "serve",
+    "approvals",
+    "telemetry",
+    "retrieval",
+    "agent",
+    "builtins",
+)
+
+
+def unfinished(written: Any, keys: tuple[str, ...]) -> Iterator[Fault]:
+    """A warning for each key of `keys` that `written` holds."""
+    for key in keys:
+        for path in _found(written, tuple(key.split("."))):
+            name = ".".join(str(step) for step in path)
+            yield Fault(
+                "not-yet",
+                f"`{name}` does nothing yet",
+                path,
+                "it is accepted so that files can be written ahead; nothing enforces it",
+                severity="warning",
+                on_key=True,
+            )
+
+
+def _found(written: Any, steps: tuple[str, ...], path: Path = ()) -> Iterator[Path]:
+    if not steps:
+        yield path
+        return
+    if not isinstance(written, dict):
+        return
+    head, rest = steps[0], steps[1:]
+    for name in list(written) if head == "*" else [head] if head in written else []:
+        yield from _found(written[name], rest, (*path, name))

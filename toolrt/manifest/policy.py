@@ -1,0 +1,75 @@
+"""A file of `policies.d`: rules, the default, operators' settings, limits."""
+
+from typing import Any, Literal
+
+from pydantic import Field
+
+from toolrt.manifest.limits import Breaker, CacheOption, Concurrency, RateOption
+from toolrt.manifest.scalars import Duration
+from toolrt.manifest.written import Written
+
+
+class Approvers(Written):
+    roles: list[str] = Field(default_factory=list)
+    principals: list[str] = Field(default_factory=list)
+
+
+class Approval(Written):
+    """Who may say yes, how many of them, for how long. Times in seconds."""
+
+    approvers: Approvers = Approvers()
+    count: int = Field(default=1, ge=1)
+    exclude_requester: bool = False
+    ttl: Duration | None = None
+    execute_by: Duration | None = None
+    scopes: list[Literal["once", "session", "pattern"]] = Field(default=["once"])
+
+
+class RuleTest(Written):
+    expect: Literal["match", "no-match"]
+    call: dict[str, Any]
+
+
+class Rule(Written):
+    """One clause; `decide` has no default."""
+
+    id: str = Field(min_length=1)
+    decide: Literal["deny", "ask", "allow"]
+    tools: list[str] = Field(min_length=1)
+    when: str | None = None
+    unless: str | None = None
+    reason: str | None = None
+    mode: Literal["enforce", "audit"] = "enforce"
+    approval: Approval | None = None
+    tests: list[RuleTest] = Field(default_factory=list)
+
+
+class Limits(Written):
+    max_calls: int | None = Field(default=None, ge=1)
+    same_error: int | None = Field(default=None, ge=1)
+    same_call: int | None = Field(default=None, ge=1)
+    pending: int | None = Field(default=None, ge=1)
+    asks: int | None = Field(default=None, ge=1)
+
+
+class Setting(Written):
+    """What an operator lays over the tools' own options. Timeout and retry stay raw: they merge."""
+
+    tools: list[str] = Field(min_length=1)
+    when: str | None = None
+    retry: Any = None
+    timeout: Any = None
+    breaker: Breaker | None = None
+    rate: RateOption | None = None
+    concurrency: Concurrency | None = None
+    cache: CacheOption | None = None
+    limits: Limits | None = None
+    hitl: Any = None
+
+
+class PoliciesFile(Written):
+    rules: list[Rule] = Field(default_factory=list)
+    approval: Approval | None = None
+    default: Literal["deny", "allow"] | None = None
+    settings: list[Setting] = Field(default_factory=list)
+    limits: Limits | None = None

@@ -1,0 +1,88 @@
+"""`toolrt.yaml`: the project's own settings. All of it is optional."""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Discriminator, Field, Tag
+
+from toolrt.manifest.scalars import Duration
+from toolrt.manifest.written import Written
+
+
+class SecretFiles(Written):
+    files: str
+
+
+class SecretCommand(Written):
+    command: list[str] = Field(min_length=1)
+
+
+def _secret_source(value: Any) -> str:
+    if isinstance(value, dict):
+        return "command" if "command" in value else "files"
+    return "env"
+
+
+SecretSource = Annotated[
+    Annotated[Literal["env"], Tag("env")]
+    | Annotated[SecretFiles, Tag("files")]
+    | Annotated[SecretCommand, Tag("command")],
+    Discriminator(_secret_source),
+]
+
+
+class Journal(Written):
+    mode: Literal["batched", "sync"] = "batched"
+    retention: Duration | None = None
+    key: str | None = None
+
+
+class Credential(Written):
+    header: str
+
+
+class Identity(Written):
+    """Maps exactly one proof of identity to a caller."""
+
+    token_hash: str | None = None
+    os_user: str | None = None
+    claim: Any = None
+    principal: str
+    roles: list[str] = Field(default_factory=list)
+    tenant: str | None = None
+    may: list[Literal["call", "approve", "admin"]] = Field(default_factory=list)
+
+
+class Serve(Written):
+    host: str = "127.0.0.1"
+    port: int = Field(default=8080, ge=0, le=65535)
+    public_url: str | None = None
+    auth: Any = None
+
+
+class Approvals(Written):
+    notify: str | None = None
+    when_unattended: Literal["queue", "deny"] = "queue"
+
+
+Builtin = Literal["get_user_input", "plan_and_execute", "search_tools", "call_tool"]
+
+
+class ProjectFile(Written):
+    """Folders, defaults under every tool, constants, where secrets are looked up."""
+
+    tools_dir: str = "tools.d"
+    policies_dir: str = "policies.d"
+    defaults: dict[str, Any] | None = None
+    vars: dict[str, Any] = Field(default_factory=dict)
+    state: str | None = None
+    policy: Literal["required"] | None = None
+    journal: Journal | None = None
+    secrets: list[SecretSource] = Field(default=["env"])
+    credentials: dict[str, Credential] = Field(default_factory=dict)
+    identities: list[Identity] = Field(default_factory=list)
+    serve: Serve | None = None
+    approvals: Approvals | None = None
+    telemetry: Any = None
+    retrieval: Any = None
+    agent: Any = None
+    builtins: list[Builtin] = Field(default_factory=list)

@@ -1,0 +1,88 @@
+"""`result`: what becomes of a binding's value before anyone sees it."""
+
+from typing import Any, Literal
+
+from pydantic import Field
+
+from toolrt.manifest.scalars import Size
+from toolrt.manifest.written import Written
+
+
+class ResultOptions(Written):
+    """`failed_when` is CEL, `error` and `select` are JMESPath, `text` is a template.
+
+    `max_size` holds for `text` and for `data` each, in bytes.
+    """
+
+    failed_when: str | None = None
+    error: str | None = None
+    select: str | None = None
+    text: str | None = None
+    empty: str | None = None
+    max_size: Size = 50_000
+    keep: Literal["head", "tail", "both"] = "head"
+    redact: list[str] = Field(default_factory=list)
+    to: Literal["both", "model", "user"] = "both"
+    final: bool = False
+
+
+class Reject(Written):
+    """A check across parameters: `when` holds, so the call is refused with `reason`."""
+
+    when: str
+    reason: str
+
+
+class Hooks(Written):
+    before: list[str] = Field(default_factory=list)
+    after: list[str] = Field(default_factory=list)
+
+
+class Hitl(Written):
+    """What a tool asks of people: `confirm`, `input` of some fields, or an `external` result."""
+
+    mode: Literal["none", "confirm", "input", "external"]
+    fields: list[str] = Field(default_factory=list)
+    ttl: str | None = None
+    note: str | None = None
+    channels: Any = None
+
+
+class Verify(Written):
+    tool: str
+    args: dict[str, Any] = Field(default_factory=dict)
+    applied_when: str
+
+
+class Fallback(Written):
+    """Exactly one of another tool, a static value, or a stale cached answer."""
+
+    tool: str | None = None
+    value: Any = None
+    stale: bool = False
+
+
+class Poll(Written):
+    tool: str
+    args: dict[str, Any] = Field(default_factory=dict)
+    every: str
+    until: str
+
+
+class Freshness(Written):
+    resource: str
+    read_by: list[str]
+
+
+class IdempotencyKey(Written):
+    value: str
+    header: str | None = None
+
+
+class ToolTest(Written):
+    """A case of `tests:`: arguments, who calls, what is expected, what stands in for the world."""
+
+    args: dict[str, Any] = Field(default_factory=dict)
+    as_: Any = Field(default=None, alias="as")
+    expect: dict[str, Any] = Field(default_factory=dict)
+    mock: Any = None

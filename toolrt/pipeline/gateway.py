@@ -1,0 +1,181 @@
+"""The one door: every call of every face goes through `Gateway.call`, and nothing escapes it.
+
+A call is found, goes through its tool's chain of stages, and comes back as a `ToolResult`. The
+chain is folded once a tool and generation, at its first call, from `ORDER`.
+"""
+
+import asyncio
+import logging
+from collections.abc import Callable
+from random import Random
+from typing import Any
+
+from toolrt.catalog.snapshot import Snapshot, ToolEntry
+from toolrt.core.calls import Caller, Invocation
+from toolrt.core.clock import Clock
+from toolrt.core.errors import CallError, RefusedError
+from toolrt.core.results import Failure, ToolResult
+from toolrt.expressions.references import References
+from toolrt.observe.log import log_call
+from toolrt.observe.log import logger as call_log
+from toolrt.pipeline.budget import RetryBudgets
+from toolrt.pipeline.deadline import Deadlines
+from toolrt.pipeline.stage import Equipment, Handler, Stage, failed, fold
+from toolrt.pipeline.stages.attempt import attempt
+from toolrt.pipeline.stages.find import find, usable
+from toolrt.pipeline.stages.prepare import prepare
+from toolrt.pipeline.stages.shape import Shape
+from toolrt.pipeline.stages.validate import validate
+
+ORDER = ("find", "prepare", "validate", "attempt", "shape")
+"""The order of events in a call. `find` opens it and `shape` closes it, whatever happens; the
+others are rings around the binding."""
+
+RINGS: tuple[Stage, ...] = (prepare, validate, attempt)
+
+ANONYMOUS = Caller()
+log = logging.getLogger("toolrt")
+
+
+class Plan:
+    """A tool of one generation with its chain folded: all that a call needs."""
+
+    __slots__ = ("chain", "entry", "generation", "shape", "total_s")
+
+    def __init__(self, snapshot: Snapshot, entry: ToolEntry, equipment: Equipment) -> None:
+        self.entry = entry
+        self.generation = snapshot.generation
+        self.total_s = entry.manifest.timeout.total
+        self.chain: Handler = fold(RINGS, entry, equipment, _unreachable)
+        self.shape = Shape(entry, equipment)
+
+
+class Gateway:
+    """Executes calls against whatever snapshot is current when they begin."""
+
+    def __init__(
+        self,
+        current: Callable[[], Snapshot],
+        references: References,
+        clock: Clock,
+        random: Random | None = None,
+    ) -> None:
+        self._current = current
+        self._clock = clock
+        self._deadlines: Deadlines | None = None
+        self._equipment = Equipment(
+            clock,
+            references,
+            self._running_deadlines,
+            RetryBudgets(),
+            random or Random(),  # noqa: S311 - jitter and call ids, no authority
+        )
+        self._planned: Snapshot | None = None
+        self._plans: dict[str, Plan] = {}
+
+    async def call(
+        self,
+        name: str,
+        arguments: Any,
+        caller: Caller | None = None,
+        on_progress: Callable[[float, float | None, str], None] | None = None,
+    ) -> ToolResult:
+        """Run one call to its end. Raises nothing but cancellation: failures are results."""
+        started = self._clock.monotonic()
+        snapshot = self._current()
+        invocation = Invocation(
+            self._new_id(), name, arguments, caller or ANONYMOUS, self._clock, started, started
+        )
+        invocation.generation = snapshot.generation
+        invocation.on_progress = on_progress
+        try:
+            plan = self._plan(snapshot, name)
+            usable(plan.entry)
+            invocation.deadline = started + plan.total_s
+            result = plan.shape.result(invocation, await plan.chain(invocation))
+        except CallError as error:
+            result = _without_plan(invocation, Failure.of(error))
+        except Exception as error:  # the outer ring: a bug of ours ends the call, not the process
+            log.exception("a bug ended call %s of %s", invocation.call_id, name)
+            result = _without_plan(invocation, _bug(error))
+        if call_log.isEnabledFor(logging.INFO):
+            log_call(invocation, result)
+        return result
+
+    async def preview(
+        self, name: str, arguments: Any, caller: Caller | None = None
+    ) -> dict[str, Any]:
+        """Checked arguments and the rendered request of a call that is not made.
+
+        Raises:
+            CallError: the call would be refused.
+        """
+        started = self._clock.monotonic()
+        plan = self._plan(self._current(), name)
+        invocation = Invocation(
+            self._new_id(), name, arguments, caller or ANONYMOUS, self._clock, started, started
+        )
+        invocation.dry_run = True
+        request: dict[str, Any] = {}
+
+        async def look(checked: Invocation) -> Any:
+            request.update(plan.entry.binding.preview(checked))
+            return failed(RefusedError("dry run"))
+
+        outcome = await fold((prepare, validate), plan.entry, self._equipment, look)(invocation)
+        if not request and outcome.failure is not None:
+            failure = outcome.failure
+            raise RefusedError(
+                failure.message, code=failure.code, hint=failure.hint, details=failure.details
+            )
+        return {"tool": name, "arguments": invocation.arguments, "request": request}
+
+    def _new_id(self) -> str:
+        return f"{self._equipment.random.getrandbits(128):032x}"
+
+    def close(self) -> None:
+        """Forget the timer of the loop."""
+        if self._deadlines is not None:
+            self._deadlines.close()
+
+    def _plan(self, snapshot: Snapshot, name: str) -> Plan:
+        if snapshot is not self._planned:
+            self._planned, self._plans = snapshot, {}
+        plan = self._plans.get(name)
+        if plan is None:
+            plan = Plan(snapshot, find(snapshot, name), self._equipment)
+            self._plans[name] = plan
+        return plan
+
+    def _running_deadlines(self) -> Deadlines:
+        loop = asyncio.get_running_loop()
+        if self._deadlines is None or self._deadlines.loop is not loop:
+            self._deadlines = Deadlines(loop)
+        return self._deadlines
+
+
+async def _unreachable(_invocation: Invocation) -> Any:
+    raise AssertionError("the attempt stage calls the binding itself")
+
+
+def _without_plan(invocation: Invocation, failure: Failure) -> ToolResult:
+    return ToolResult(
+        invocation.call_id,
+        str(invocation.tool),
+        "error",
+        failure.message,
+        None,
+        failure,
+        invocation.clock.monotonic() - invocation.started,
+        invocation.attempts,
+        invocation.generation,
+    )
+
+
+def _bug(error: Exception) -> Failure:
+    return Failure(
+        "internal",
+        "toolrt failed inside",
+        "this is a bug of toolrt; its log has the details",
+        details={"type": type(error).__name__},
+    )

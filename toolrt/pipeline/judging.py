@@ -1,0 +1,63 @@
+"""Conditions over an answer: whether it is a failure, and whether a failure is tried again."""
+
+from typing import Any
+
+from toolrt.catalog.snapshot import ToolEntry
+from toolrt.core.calls import Invocation
+from toolrt.core.errors import BindingError, CallError
+from toolrt.core.results import Answer
+from toolrt.expressions.conditions import Condition, ConditionError
+from toolrt.pipeline.stages.validate import condition_roots
+
+
+def judge(entry: ToolEntry, invocation: Invocation, answer: Answer) -> None:
+    """Raise BindingError when `result.failed_when` holds, or cannot be evaluated."""
+    condition = entry.shaping.failed_when
+    if condition is None:
+        return
+    try:
+        has_failed = condition.holds(_roots(entry, invocation, answer))
+    except ConditionError as error:
+        raise BindingError(
+            "the answer could not be judged",
+            code="bad-response",
+            details={"condition": error.message},
+        ) from error
+    if has_failed:
+        raise BindingError("the tool answered with a failure", body=answer.value)
+
+
+def message_of(entry: ToolEntry, error: CallError) -> str:
+    """What `result.error` finds in a failed answer, or else the error's own message."""
+    select = entry.shaping.error
+    body = error.body if isinstance(error, BindingError) else None
+    if select is None or body is None:
+        return error.message
+    try:
+        found = select.search(body)
+    except CallError:
+        return error.message
+    return found if isinstance(found, str) and found else error.message
+
+
+def retry_condition_holds(
+    condition: Condition, entry: ToolEntry, invocation: Invocation, error: CallError
+) -> bool:
+    """Whether `retry.when` lets a failure be tried again; an error in it means no."""
+    answer = Answer()
+    if isinstance(error, BindingError):
+        answer = Answer(error.body, error.status)
+    try:
+        return condition.holds(_roots(entry, invocation, answer))
+    except ConditionError:
+        return False
+
+
+def _roots(entry: ToolEntry, invocation: Invocation, answer: Answer) -> dict[str, Any]:
+    roots = condition_roots(entry, invocation)
+    roots["result"] = answer.value
+    roots["status"] = answer.status or 0
+    roots["headers"] = dict(answer.headers or {})
+    roots["exit_code"] = answer.exit_code or 0
+    roots["stderr"] = answer.stderr or ""
+    return roots

@@ -1,0 +1,122 @@
+"""Whether, when and how often a failed attempt is repeated (E4 to E9); tenacity does the loop."""
+
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING
+
+from toolrt.catalog.snapshot import ToolEntry
+from toolrt.core.calls import Invocation
+from toolrt.core.errors import BindingError, CallError
+from toolrt.core.results import Answer, Attempt
+from toolrt.pipeline.judging import retry_condition_holds
+from toolrt.pipeline.stage import Equipment
+
+if TYPE_CHECKING:
+    from tenacity import RetryCallState
+
+MIN_ATTEMPT_S = 0.05
+LONGEST_RETRY_AFTER_S = 60.0
+_REJECTED = frozenset({429, 503})
+
+Once = Callable[[Invocation], Awaitable[Answer]]
+
+
+class Retrying:
+    """The retries of one tool."""
+
+    def __init__(self, entry: ToolEntry, equipment: Equipment) -> None:
+        self.entry = entry
+        self.options = entry.manifest.retry
+        self.equipment = equipment
+        self.budget = equipment.budgets.of(entry.target or entry.name)
+
+    async def run(self, invocation: Invocation, first: CallError, once: Once) -> Answer:
+        """What a later attempt answers. Raises the last CallError when none does."""
+        if not self.may_retry(invocation, first):
+            raise first
+        return await _Series(self, invocation, first, once).run()
+
+    def may_retry(self, invocation: Invocation, error: BaseException) -> bool:
+        """Whether the kind of failure may be tried again at all (E4, E5, E9)."""
+        if not isinstance(error, CallError) or not error.retryable or invocation.is_orphaned:
+            return False
+        if not self._is_safe(error):
+            return False
+        when = self.entry.shaping.retry_when
+        return when is None or retry_condition_holds(when, self.entry, invocation, error)
+
+    def _is_safe(self, error: CallError) -> bool:
+        if self.entry.is_idempotent:
+            return True
+        if not isinstance(error, BindingError):
+            return False
+        if error.sent == "never":
+            return True
+        was_rejected = error.status == 429 or (  # noqa: PLR2004 - Too Many Requests
+            error.status in _REJECTED and error.retry_after_s is not None
+        )
+        return was_rejected and self.options.rejected_means_not_applied
+
+    def delay_s(self, number: int, error: CallError) -> float:
+        """Full jitter, or what the target asked for when that is longer (E6, E7)."""
+        ceiling = min(self.options.max, self.options.initial * 2 ** (number - 1))
+        own = self.equipment.random.uniform(0.0, ceiling)
+        return max(own, _retry_after_s(error) or 0.0)
+
+
+class _Series:
+    """The attempts after the first one of a single call."""
+
+    def __init__(
+        self, retrying: Retrying, invocation: Invocation, first: CallError, once: Once
+    ) -> None:
+        self.retrying = retrying
+        self.invocation = invocation
+        self.first: CallError | None = first
+        self.once = once
+        self.delay_s = 0.0
+
+    async def run(self) -> Answer:
+        from tenacity import AsyncRetrying, retry_if_exception  # noqa: PLC0415 - after a failure
+
+        retrying, invocation = self.retrying, self.invocation
+        loop = AsyncRetrying(
+            retry=retry_if_exception(lambda error: retrying.may_retry(invocation, error)),
+            stop=self._stop,
+            wait=lambda _state: self.delay_s,
+            sleep=invocation.clock.sleep,
+            reraise=True,
+        )
+        return await loop(self._attempt)
+
+    async def _attempt(self) -> Answer:
+        """The first time the failure that is known already, then real attempts."""
+        first, self.first = self.first, None
+        if first is not None:
+            raise first
+        return await self.once(self.invocation)
+
+    def _stop(self, state: "RetryCallState") -> bool:
+        """Whether to give up; settles the delay before the next attempt."""
+        error = state.outcome.exception() if state.outcome else None
+        if not isinstance(error, CallError):
+            return True
+        options, number = self.retrying.options, state.attempt_number
+        self.delay_s = self.retrying.delay_s(number, error)
+        if number >= options.attempts or not self._has_time(error):
+            return True
+        if not self.retrying.budget.take(getattr(error, "status", None)):
+            error.details["retry_budget"] = "empty"
+            return True
+        self.invocation.failed.append(Attempt(number, error.code, self.delay_s))
+        return False
+
+    def _has_time(self, error: CallError) -> bool:
+        """Whether the delay, and a useful attempt after it, fit (E2, E6)."""
+        asked = _retry_after_s(error)
+        if asked is not None and asked > LONGEST_RETRY_AFTER_S:
+            return False
+        return self.delay_s + MIN_ATTEMPT_S <= self.invocation.remaining_s()
+
+
+def _retry_after_s(error: CallError) -> float | None:
+    return error.retry_after_s if isinstance(error, BindingError) else None

@@ -1,0 +1,50 @@
+"""The protocol of a stage, and the fold that makes a chain of them.
+
+A stage is a ring around the next one: it may answer by itself, change the invocation on the way
+in, or look at the outcome on the way out. A tool's chain holds only the stages that it needs.
+"""
+
+from collections.abc import Awaitable, Callable, Iterable
+from dataclasses import dataclass
+from random import Random
+
+from toolrt.catalog.snapshot import ToolEntry
+from toolrt.core.calls import Invocation
+from toolrt.core.clock import Clock
+from toolrt.core.errors import CallError
+from toolrt.core.results import Failure, Outcome
+from toolrt.expressions.references import References
+from toolrt.pipeline.budget import RetryBudgets
+from toolrt.pipeline.deadline import Deadlines
+
+Handler = Callable[[Invocation], Awaitable[Outcome]]
+
+
+@dataclass(slots=True)
+class Equipment:
+    """What stages use beside the tool. `deadlines` is that of the running loop."""
+
+    clock: Clock
+    references: References
+    deadlines: Callable[[], Deadlines]
+    budgets: RetryBudgets
+    random: Random
+
+
+Stage = Callable[[ToolEntry, Equipment, Handler], Handler]
+"""Builds the stage's handler around the following one, or gives that back when there is no need."""
+
+
+def fold(
+    stages: Iterable[Stage], entry: ToolEntry, equipment: Equipment, innermost: Handler
+) -> Handler:
+    """The chain of a tool: the first stage is the outermost."""
+    handler = innermost
+    for stage in reversed(list(stages)):
+        handler = stage(entry, equipment, handler)
+    return handler
+
+
+def failed(error: CallError) -> Outcome:
+    """The outcome of an expected failure."""
+    return Outcome(failure=Failure.of(error))

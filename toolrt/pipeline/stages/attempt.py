@@ -1,0 +1,98 @@
+"""attempt: tries at the binding, each under its deadline, with retries where they are safe.
+
+The first try runs by itself; tenacity is entered only when it failed and may be repeated.
+Statements E1 to E10 of the semantics are kept here.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+from toolrt.catalog.snapshot import ToolEntry
+from toolrt.core.calls import Invocation
+from toolrt.core.errors import AttemptTimeoutError, BindingError, CallError
+from toolrt.core.results import Answer, Failure, Outcome
+from toolrt.pipeline.judging import judge, message_of
+from toolrt.pipeline.retrying import MIN_ATTEMPT_S, Retrying
+from toolrt.pipeline.stage import Equipment, Handler
+
+_CHECK_FIRST = "check whether it took effect before you try again"
+
+
+def attempt(entry: ToolEntry, equipment: Equipment, _following: Handler) -> Handler:
+    """The innermost stage: it calls the binding."""
+    trying = _Trying(entry, equipment)
+    once, again = trying.once, trying.again
+
+    async def handle(invocation: Invocation) -> Outcome:
+        try:
+            return Outcome(await once(invocation))
+        except CallError as error:
+            return await again(invocation, error)
+
+    return handle
+
+
+class _Trying:
+    """Tries of one tool."""
+
+    def __init__(self, entry: ToolEntry, equipment: Equipment) -> None:
+        self.entry = entry
+        self.equipment = equipment
+        self.attempt_s = entry.manifest.timeout.attempt
+        self.call: Callable[[Invocation], Awaitable[Answer]] = entry.binding.call
+        self.is_judged = entry.shaping.failed_when is not None
+        self.retrying = Retrying(entry, equipment)
+
+    async def once(self, invocation: Invocation) -> Answer:
+        """One try. Raises CallError, AttemptTimeoutError among them."""
+        clock = invocation.clock
+        now = clock.monotonic()
+        remaining = invocation.deadline - now
+        if remaining < MIN_ATTEMPT_S:
+            raise AttemptTimeoutError("there was no time left to try", sent="never")
+        deadlines = self.equipment.deadlines()
+        invocation.attempts += 1
+        watch = deadlines.watch(deadlines.loop.time() + min(self.attempt_s, remaining))
+        try:
+            answer = await self.call(invocation)
+        except asyncio.CancelledError as cancelled:
+            if not watch.is_ours():
+                raise
+            raise self._timeout(invocation, min(self.attempt_s, remaining)) from cancelled
+        finally:
+            deadlines.release(watch)
+        if clock.monotonic() > invocation.deadline:
+            raise self._timeout(invocation, invocation.deadline - invocation.started)
+        if self.is_judged:
+            judge(self.entry, invocation, answer)
+        self.retrying.budget.refill()
+        return answer
+
+    async def again(self, invocation: Invocation, error: CallError) -> Outcome:
+        """Retries after a first failure, as far as they are allowed."""
+        try:
+            return Outcome(await self.retrying.run(invocation, error, self.once))
+        except CallError as last:
+            return Outcome(failure=self._final(last, invocation))
+
+    def _timeout(self, invocation: Invocation, after_s: float) -> AttemptTimeoutError:
+        return AttemptTimeoutError(f"no answer within {after_s:.3g} s", sent=invocation.sent)
+
+    def _final(self, error: CallError, invocation: Invocation) -> Failure:
+        """The failure that the caller sees: what is not known is said (E3, E5)."""
+        details, message = dict(error.details), message_of(self.entry, error)
+        if invocation.failed:
+            details["failed_attempts"] = [one.error for one in invocation.failed]
+        if self.entry.effect == "read" or not _is_ambiguous(error):
+            return Failure(error.code, message, error.hint, error.retryable, details)
+        details["outcome"] = "unknown"
+        code = error.code
+        if code != "timeout" and not self.entry.is_idempotent:
+            details["cause"] = code
+            code = "unknown-outcome"
+        message = f"{message}; it is not known whether it took effect"
+        return Failure(code, message, _CHECK_FIRST, self.entry.is_idempotent, details)
+
+
+def _is_ambiguous(error: CallError) -> bool:
+    return isinstance(error, BindingError) and error.sent == "maybe"

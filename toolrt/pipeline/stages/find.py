@@ -1,0 +1,36 @@
+"""find: from a name to a tool that can be called; everything else is refused here."""
+
+from toolrt.catalog.snapshot import Snapshot, ToolEntry
+from toolrt.core.errors import RefusedError
+from toolrt.core.names import did_you_mean
+
+
+def find(snapshot: Snapshot, name: str) -> ToolEntry:
+    """The tool of that name. Raises RefusedError `unknown-tool` with the nearest name."""
+    entry = snapshot.tools.get(name) if isinstance(name, str) else None
+    if entry is None:
+        raise unknown_tool(snapshot, name)
+    return entry
+
+
+def usable(entry: ToolEntry) -> ToolEntry:
+    """The tool itself. Raises RefusedError when it cannot run, or this version may not run it."""
+    if entry.unavailable is not None:
+        raise RefusedError(
+            f"`{entry.name}` is unavailable: {entry.unavailable}",
+            code="unavailable",
+            hint="tell the operator; another tool may do",
+        )
+    if entry.refusal is not None:
+        raise RefusedError(
+            f"`{entry.name}` is refused: {entry.refusal}",
+            code="approval-unavailable",
+            hint="nothing ran; tell the person that this needs their approval",
+        )
+    return entry
+
+
+def unknown_tool(snapshot: Snapshot, name: object) -> RefusedError:
+    shown = str(name)[:100]
+    hint = did_you_mean(shown, snapshot.tools) or "list the tools to see what there is"
+    return RefusedError(f"there is no tool `{shown}`", code="unknown-tool", hint=hint)

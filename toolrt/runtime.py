@@ -1,0 +1,161 @@
+"""The composition root: the only module that knows all parts and puts them together."""
+
+import asyncio
+import os
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from toolrt.bindings.base import Services
+from toolrt.catalog.compiler import Compiled, compile_files
+from toolrt.catalog.registry import Registry
+from toolrt.catalog.snapshot import Snapshot
+from toolrt.core.calls import Caller
+from toolrt.core.clock import Clock, SystemClock
+from toolrt.core.errors import ProjectError
+from toolrt.core.results import ToolResult
+from toolrt.expressions.references import References
+from toolrt.loading.loader import PROJECT_FILE, LoadedFiles, load_files
+from toolrt.loading.snippet import render
+from toolrt.pipeline.gateway import Gateway
+
+Progress = Callable[[float, float | None, str], None]
+
+
+def find_project(start: str | Path = ".") -> Path:
+    """The nearest folder from `start` upwards that holds a project.
+
+    Raises:
+        ProjectError: there is none.
+    """
+    folder = Path(start).resolve()
+    for candidate in (folder, *folder.parents):
+        if (candidate / PROJECT_FILE).is_file() or (candidate / "tools.d").is_dir():
+            return candidate
+    raise ProjectError(
+        f"no project in {start}: neither tools.d nor {PROJECT_FILE} is there or above",
+        hint="`toolrt init` writes one",
+    )
+
+
+def load(
+    project: str | Path = ".",
+    *,
+    imports: bool = True,
+    environ: Mapping[str, str] | None = None,
+) -> Compiled:
+    """Compile everything in `project`; what is wrong with it is in the outcome.
+
+    `imports` false leaves Python callables alone. Nothing is connected or run.
+    """
+    return _compile(Path(project), imports=imports, environ=environ)[0]
+
+
+def _compile(
+    project: Path, *, imports: bool, environ: Mapping[str, str] | None
+) -> tuple[Compiled, Services, References]:
+    files = load_files(project)
+    services = Services(project)
+    references = _references(files, os.environ if environ is None else environ)
+    return compile_files(files, services, references, imports=imports), services, references
+
+
+def _references(files: LoadedFiles, environ: Mapping[str, str]) -> References:
+    secrets = [
+        source if isinstance(source, str) else source.model_dump()
+        for source in files.project.secrets
+    ]
+    return References(files.root, environ, secrets)
+
+
+class Runtime:
+    """An open project: its tools, and the door to call them by."""
+
+    def __init__(
+        self,
+        project: Path,
+        snapshot: Snapshot,
+        services: Services,
+        references: References,
+        *,
+        clock: Clock | None = None,
+        random: Random | None = None,
+    ) -> None:
+        self.project = project
+        self._services = services
+        self._registry = Registry(snapshot)
+        self._gateway = Gateway(self._registry.current, references, clock or SystemClock(), random)
+        self.call = self._gateway.call
+        self.preview = self._gateway.preview
+
+    @property
+    def snapshot(self) -> Snapshot:
+        """The current generation of tools."""
+        return self._registry.current()
+
+    def swap(self, snapshot: Snapshot) -> Snapshot:
+        """Make another generation the current one; gives the one before back."""
+        return self._registry.swap(snapshot)
+
+    async def close(self) -> None:
+        """End what the bindings share: connections, threads, processes."""
+        self._gateway.close()
+        await self._services.close()
+
+
+@asynccontextmanager
+async def open(  # noqa: A001 - `toolrt.open` is how it reads
+    project: str | Path = ".",
+    *,
+    environ: Mapping[str, str] | None = None,
+    clock: Clock | None = None,
+    random: Random | None = None,
+) -> AsyncIterator[Runtime]:
+    """Open the project in or above `project` for calls.
+
+    Raises:
+        ProjectError: no project is there, or a file has an error; `report` shows them all.
+    """
+    root = find_project(project)
+    compiled, services, references = _compile(root, imports=True, environ=environ)
+    if compiled.snapshot is None:
+        await services.close()
+        raise _broken(root, compiled)
+    runtime = Runtime(root, compiled.snapshot, services, references, clock=clock, random=random)
+    try:
+        yield runtime
+    finally:
+        await runtime.close()
+
+
+def run(
+    name: str,
+    arguments: Mapping[str, Any] | None = None,
+    *,
+    project: str | Path = ".",
+    caller: Caller | None = None,
+) -> ToolResult:
+    """Call one tool from a program without an event loop; opens and closes the project.
+
+    Raises:
+        ProjectError: as `open`.
+    """
+
+    async def once() -> ToolResult:
+        async with open(project) as runtime:
+            return await runtime.call(name, dict(arguments or {}), caller)
+
+    return asyncio.run(once())
+
+
+def _broken(root: Path, compiled: Compiled) -> ProjectError:
+    errors = [one for one in compiled.diagnostics if one.severity == "error"]
+    count = f"{len(errors)} error{'s' if len(errors) > 1 else ''}"
+    report = render(errors, compiled.sources)
+    return ProjectError(
+        f"the project in {root} has {count}\n{report}",
+        hint="`toolrt check` shows them",
+        report=report,
+    )

@@ -1,0 +1,174 @@
+"""Types of parameters: which ones are JSON already, which are models, which need a rewrite.
+
+Most tools take texts and numbers. Their schema is known without pydantic, and the values that
+JSON Schema has checked are the values that the function wants.
+"""
+
+import collections.abc
+import dataclasses
+import enum
+import sys
+import types
+import typing
+from typing import Any, NotRequired, Required
+
+from typing_extensions import TypedDict, get_type_hints, is_typeddict
+
+_SIMPLE: dict[Any, dict[str, Any]] = {
+    str: {"type": "string"},
+    int: {"type": "integer"},
+    float: {"type": "number"},
+    bool: {"type": "boolean"},
+    type(None): {"type": "null"},
+    list: {"type": "array", "items": {}},
+    dict: {"type": "object", "additionalProperties": True},
+    Any: {},
+    object: {},
+}
+_UNIONS = (typing.Union, types.UnionType)
+_LISTS = (
+    list,
+    collections.abc.Sequence,
+    collections.abc.Iterable,
+    collections.abc.Collection,
+)
+_MAPPINGS = (dict, collections.abc.Mapping)
+_CHECKED_BY_SCHEMA = frozenset({"Ge", "Gt", "Le", "Lt", "MultipleOf", "MinLen", "MaxLen", "Len"})
+
+
+def plain_schema(annotation: Any) -> dict[str, Any] | None:
+    """The schema of a type whose JSON value is its Python value; None when it may be another."""
+    if isinstance(annotation, collections.abc.Hashable) and annotation in _SIMPLE:
+        return dict(_SIMPLE[annotation])
+    origin, inner = typing.get_origin(annotation), typing.get_args(annotation)
+    if origin is typing.Literal:
+        return _choice(inner)
+    if origin in _UNIONS:
+        branches = [plain_schema(each) for each in inner]
+        return None if None in branches else {"anyOf": branches}
+    if origin in _LISTS:
+        items = plain_schema(inner[0])
+        return None if items is None else {"type": "array", "items": items}
+    if origin in _MAPPINGS and inner[0] is str:
+        values = plain_schema(inner[1])
+        return None if values is None else {**_SIMPLE[dict], "additionalProperties": values or True}
+    return None
+
+
+def is_plain(annotation: Any) -> bool:
+    """Whether JSON Schema's word is enough: the checked JSON value is what the function wants."""
+    if typing.get_origin(annotation) is not typing.Annotated:
+        return plain_schema(annotation) is not None
+    bare, *metadata = typing.get_args(annotation)
+    return plain_schema(bare) is not None and all(_is_checked_by_schema(each) for each in metadata)
+
+
+def is_model(annotation: Any) -> bool:
+    """Whether a type is a record of named fields: its fields can be the tool's parameters."""
+    bare = without_metadata(annotation)
+    cls = typing.get_origin(bare) or bare
+    if is_typeddict(cls) or dataclasses.is_dataclass(cls):
+        return True
+    return hasattr(cls, "model_fields") and not getattr(cls, "__pydantic_root_model__", False)
+
+
+def field_names(annotation: Any) -> frozenset[str]:
+    """The JSON names of a record type's fields."""
+    bare = without_metadata(annotation)
+    cls = typing.get_origin(bare) or bare
+    if dataclasses.is_dataclass(cls):
+        return frozenset(each.name for each in dataclasses.fields(cls) if each.init)
+    if is_typeddict(cls):
+        return frozenset(cls.__annotations__)
+    fields = cls.model_fields.items()
+    return frozenset(each.validation_alias or each.alias or name for name, each in fields)
+
+
+def without_metadata(annotation: Any) -> Any:
+    """The type inside `Annotated[…]`."""
+    if typing.get_origin(annotation) is typing.Annotated:
+        return typing.get_args(annotation)[0]
+    return annotation
+
+
+def optional(annotation: Any) -> Any:
+    """The same type, or None: what a default of None means."""
+    if typing.get_origin(annotation) is typing.Annotated:
+        bare, *metadata = typing.get_args(annotation)
+        return typing.Annotated[(optional(bare), *metadata)]
+    return typing.Optional[annotation]  # noqa: UP045 - also for what has no `|` of its own
+
+
+def readable(annotation: Any) -> Any:
+    """A type that pydantic reads from JSON as a function's author means it.
+
+    A literal of an enum's member is written as that member's value, an iterable is a list, and
+    before Python 3.12 pydantic takes TypedDict from typing_extensions only.
+    """
+    if sys.version_info < (3, 12) and is_typeddict(annotation):
+        return _other_typed_dict(annotation)
+    origin, inner = typing.get_origin(annotation), typing.get_args(annotation)
+    if origin is typing.Literal:
+        return _literal(annotation, inner)
+    if origin is typing.Annotated:
+        return typing.Annotated[(readable(inner[0]), *inner[1:])]
+    if origin in _UNIONS:
+        return typing.Union[tuple(map(readable, inner))]  # noqa: UP007 - their number varies
+    if origin in {collections.abc.Iterable, list}:
+        return list[readable(inner[0])]  # type: ignore[misc]
+    return annotation
+
+
+def unqualified(annotation: Any) -> Any:
+    """The type inside `Required[…]` or `NotRequired[…]`."""
+    is_qualified = typing.get_origin(annotation) in {Required, NotRequired}
+    return typing.get_args(annotation)[0] if is_qualified else annotation
+
+
+def shown(annotation: Any) -> str:
+    """A type as people write it."""
+    if isinstance(annotation, type) and not typing.get_args(annotation):
+        return annotation.__name__
+    return str(annotation).replace("typing.", "").replace("collections.abc.", "")
+
+
+def _choice(values: tuple[Any, ...]) -> dict[str, Any] | None:
+    if not all(type(value) is str for value in values):
+        return None
+    if len(values) == 1:
+        return {"const": values[0], "type": "string"}
+    return {"enum": list(values), "type": "string"}
+
+
+def _is_checked_by_schema(metadata: Any) -> bool:
+    """Whether a part of `Annotated[…]` says nothing beyond what JSON Schema can check."""
+    kind = type(metadata)
+    if kind is str:
+        return True
+    if kind.__module__ == "annotated_types":
+        return kind.__name__ in _CHECKED_BY_SCHEMA
+    if kind.__module__ != "pydantic.fields" or metadata.is_required() is False:
+        return False
+    return all(_is_checked_by_schema(each) for each in metadata.metadata)
+
+
+def _other_typed_dict(cls: Any) -> Any:
+    required = cls.__required_keys__
+    hints = get_type_hints(cls, include_extras=True).items()
+    fields = {
+        name: each if name in required else NotRequired[each]
+        for name, each in ((name, readable(unqualified(each))) for name, each in hints)
+    }
+    make = typing.cast("collections.abc.Callable[[str, Any], Any]", TypedDict)
+    made = make(cls.__name__, fields)
+    made.__doc__, made.__module__ = cls.__doc__, cls.__module__
+    return made
+
+
+def _literal(annotation: Any, values: tuple[Any, ...]) -> Any:
+    members = {value.value: value for value in values if isinstance(value, enum.Enum)}
+    if not members or all(isinstance(value, str | int) for value in members.values()):
+        return annotation
+    from pydantic import BeforeValidator  # noqa: PLC0415 - only literals of enums need it
+
+    return typing.Annotated[annotation, BeforeValidator(lambda given: members.get(given, given))]

@@ -1,0 +1,197 @@
+"""The check that every call's arguments pass before policy, approver and binding see them.
+
+What goes in is what a model sent; what comes out is a new, plain, canonical value with defaults
+in place, or one refusal that names every fault.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from toolrt.core.errors import RefusedError
+from toolrt.schemas.coercion import coerced
+from toolrt.schemas.explanations import explain
+from toolrt.schemas.messages import MOST_FAULTS, ArgumentFault, refusal
+from toolrt.schemas.phrases import describe, shown, visible, with_article
+from toolrt.schemas.plain import NotJsonError, plain
+from toolrt.schemas.settling import Settling
+from toolrt.schemas.shapes import Shape, Shapes
+from toolrt.schemas.text import not_an_object, not_json, parse_arguments, parse_json
+from toolrt.schemas.validators import (
+    BadSchemaError,
+    Validator,
+    Violation,
+    compile_validator,
+    violations,
+)
+
+__all__ = ["ArgumentChecker", "parse_arguments", "parse_json"]
+
+_MOST_EXPLAINED = 20_000
+"""Values times alternatives that are explained one by one; each costs some 15 us and 1.5 KB."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Ready:
+    """What the first call makes of a schema."""
+
+    validator: Validator
+    shapes: Shapes
+    settling: Settling
+
+    @property
+    def shape(self) -> Shape:
+        return self.shapes.of(self.shapes.root)
+
+
+class ArgumentChecker:
+    """Checks the arguments of one tool. Cheap to make: the work is done at the first call.
+
+    `hidden` names are filled in by the system: sending one is a fault, leaving it out is none.
+    With `coerce`, arguments that do not fit are read once more as `coercion` says.
+    """
+
+    __slots__ = ("_coerce", "_hidden", "_ready", "_schema")
+
+    def __init__(
+        self,
+        schema: Mapping[str, Any],
+        *,
+        hidden: frozenset[str] = frozenset(),
+        coerce: bool = False,
+    ) -> None:
+        self._schema = schema
+        self._hidden = hidden
+        self._coerce = coerce
+        self._ready: _Ready | None = None
+
+    def check(self, arguments: Any) -> dict[str, Any]:
+        """The arguments as the tool gets them. Raises RefusedError with all faults at once."""
+        ready = self._ready or self._make_ready()
+        value = _plain_object(arguments)
+        if self._fits(ready, value):
+            return value
+        return self._second_look(ready, value, arguments)[0]
+
+    def check_with_notes(self, arguments: Any) -> tuple[dict[str, Any], list[str]]:
+        """As `check`, with a sentence for each value that coercion changed."""
+        ready = self._ready or self._make_ready()
+        value = _plain_object(arguments)
+        if self._fits(ready, value):
+            return value, []
+        return self._second_look(ready, value, arguments)
+
+    def _fits(self, ready: _Ready, value: dict[str, Any]) -> bool:
+        """Settle `value` in place, and say whether it is valid then."""
+        if not self._hidden.isdisjoint(value):
+            return False
+        ready.settling.settle(value)
+        return ready.validator.is_valid(value)
+
+    def _second_look(
+        self, ready: _Ready, value: dict[str, Any], sent: Any
+    ) -> tuple[dict[str, Any], list[str]]:
+        faults = [_filled_in(name) for name in value if name in self._hidden]
+        given = {name: item for name, item in value.items() if name not in self._hidden}
+        notes: list[str] = []
+        if self._coerce:
+            given, notes = coerced(given, ready.shapes)
+        ready.settling.settle(given)
+        if not faults and ready.validator.is_valid(given):
+            return given, notes
+        faults += _faults(ready, given)
+        raise refusal(faults, ready.shape, sent)
+
+    def _make_ready(self) -> _Ready:
+        schema = self._visible_schema()
+        try:
+            validator = compile_validator(schema)
+        except BadSchemaError as error:
+            raise RefusedError(
+                "this tool's schema is at fault, so no call of it can be checked.",
+                code="unavailable",
+                hint="use another tool",
+            ) from error
+        shapes = Shapes(schema)
+        self._ready = _Ready(validator, shapes, Settling(shapes))
+        return self._ready
+
+    def _visible_schema(self) -> dict[str, Any]:
+        schema = dict(self._schema)
+        if self._hidden:
+            properties = schema.get("properties", {})
+            schema["properties"] = {k: v for k, v in properties.items() if k not in self._hidden}
+            schema["required"] = [n for n in schema.get("required", ()) if n not in self._hidden]
+        return schema
+
+
+def _plain_object(arguments: Any) -> dict[str, Any]:
+    try:
+        value = plain(arguments)
+    except NotJsonError as error:
+        raise not_json(error) from None
+    if not isinstance(value, dict):
+        raise not_an_object(value)
+    return value
+
+
+def _filled_in(name: str) -> ArgumentFault:
+    message = f"`{visible(name)}` is filled in by the system, leave it out"
+    return ArgumentFault((name,), message, "nothing", "a value", remedy="leave out")
+
+
+def _faults(ready: _Ready, value: dict[str, Any]) -> list[ArgumentFault]:
+    """What is wrong; of a huge value only the members that are small enough to explain."""
+    budget = _MOST_EXPLAINED // (1 + _alternatives(ready.shapes.root))
+    small = dict(_within(value, budget))
+    if len(small) == len(value):
+        return explain(violations(ready.validator, value), value, ready.shapes)
+    found = [one for one in violations(ready.validator, small) if _still_holds(one, value)]
+    if found:
+        return explain(found, small, ready.shapes)
+    left_out = [name for name in value if name not in small]
+    return [_too_large(ready, name, value[name]) for name in left_out[:MOST_FAULTS]]
+
+
+def _within(value: dict[str, Any], budget: int) -> Iterator[tuple[str, Any]]:
+    """The members that together hold at most `budget` values."""
+    for name, item in value.items():
+        size = _size(item, budget)
+        if size <= budget:
+            budget -= size
+            yield name, item
+
+
+def _size(value: Any, most: int) -> int:
+    """How many values there are in `value`; counting stops over `most`."""
+    waiting, size = [value], 0
+    while waiting and size <= most:
+        item = waiting.pop()
+        size += 1
+        if isinstance(item, dict):
+            waiting.extend(item.values())
+        elif isinstance(item, list):
+            waiting.extend(item)
+    return size
+
+
+def _alternatives(schema: Any) -> int:
+    """How many branches the schema has in all: each may break once a value."""
+    if isinstance(schema, Mapping):
+        own = sum(len(schema[word]) for word in ("anyOf", "oneOf") if word in schema)
+        return own + sum(map(_alternatives, schema.values()))
+    return sum(map(_alternatives, schema)) if isinstance(schema, list) else 0
+
+
+def _still_holds(violation: Violation, whole: dict[str, Any]) -> bool:
+    """Whether what was found in a part of the arguments is true of the whole."""
+    if violation.kind == "Required":
+        return bool(violation.path) or violation.detail["property"] not in whole
+    return bool(violation.path) or violation.kind == "AdditionalProperties"
+
+
+def _too_large(ready: _Ready, name: str, value: Any) -> ArgumentFault:
+    expected = describe(ready.shape.properties.get(name, True), ready.shapes.root)
+    wanted = with_article(expected)
+    message = f"`{visible(name)}` must be {wanted}; it is not, and too large to say where"
+    return ArgumentFault((name,), message, expected, shown(value))

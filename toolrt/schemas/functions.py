@@ -1,0 +1,183 @@
+"""A Python callable to a tool's schema, description and call adaptor.
+
+Signature and docstring are enough: the manifest writes a tool's parameters only where it wants
+them otherwise. What cannot be described is reported all at once, each with its remedy.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from inspect import isasyncgenfunction, isgeneratorfunction
+from pathlib import Path
+from typing import Any
+
+from toolrt.core.errors import CallError
+from toolrt.core.faults import Fault, FaultError
+from toolrt.schemas.annotations import shown
+from toolrt.schemas.conversion import EXTRA, Adaptor, Placed, field_types, flattened
+from toolrt.schemas.docstrings import read_docstring
+from toolrt.schemas.generation import UNSUPPORTED, Schema, input_schemas, output_schema
+from toolrt.schemas.signatures import (
+    EMPTY,
+    VAR_KEYWORD,
+    VARIADIC,
+    WRITE_PARAMETERS,
+    Callee,
+    Parameter,
+    read_callee,
+)
+from toolrt.schemas.values import to_plain
+
+_LEAVE_OUT = "give it a default to leave it out, or bind it with functools.partial"
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionSchema:
+    """What a callable says about itself; `warnings` are for whoever wrote it."""
+
+    name: str
+    input_schema: Schema
+    description: str | None
+    output_schema: Schema | None
+    warnings: tuple[Fault, ...]
+    adaptor: Adaptor
+
+    def bind(self, arguments: Mapping[str, Any]) -> Placed:
+        """Positional and keyword arguments of a call with these JSON arguments."""
+        return self.adaptor.bind(arguments)
+
+
+def describe_function(
+    fn: Callable[..., Any], root: Path | None = None, *, skip: int = 0
+) -> FunctionSchema:
+    """The schema of a callable; `root` and `skip` as for `read_callee`.
+
+    Raises FaultError with one fault for each problem, warnings included.
+    """
+    callee = read_callee(fn, root, skip=skip)
+    faults = _faults(fn, callee)
+    kept, unsupported = _supported(callee)
+    faults += unsupported
+    if any(fault.severity == "error" for fault in faults):
+        raise FaultError(*faults)
+    doc = read_docstring(callee.doc)
+    schema = _input_schema(kept, doc.parameters)
+    return FunctionSchema(
+        name=callee.name,
+        input_schema=schema,
+        description=doc.description,
+        output_schema=None if callee.returns is EMPTY else output_schema(callee.returns),
+        warnings=tuple(faults),
+        adaptor=Adaptor(callee, schema["properties"]),
+    )
+
+
+def _faults(fn: Callable[..., Any], callee: Callee) -> list[Fault]:
+    """What the signature alone tells."""
+    if callee.is_opaque:
+        message = f"{callee.label} takes only *args and **kwargs, which says nothing about them"
+        hint = f"put functools.wraps on the decorator's inner function, or {WRITE_PARAMETERS}"
+        return [Fault("unreadable-signature", message, hint=hint)]
+    faults = [
+        _unannotated(callee, each)
+        for each in callee.visible
+        if not each.is_annotated and each.kind not in VARIADIC
+    ]
+    if isgeneratorfunction(fn) or isasyncgenfunction(fn):
+        message = f"{callee.label} is a generator function, and a tool gives one value"
+        faults.append(Fault("unsupported-result", message, hint="return a list"))
+    return faults
+
+
+def _unannotated(callee: Callee, parameter: Parameter) -> Fault:
+    message = f"parameter `{parameter.name}` of {callee.label} has no type, so it takes anything"
+    hint = "annotate it"
+    return Fault("unannotated-parameter", message, hint=hint, severity="warning")
+
+
+def _supported(callee: Callee) -> tuple[Callee, list[Fault]]:
+    """The callee without the parameters that have no JSON form, and a fault for each of them."""
+    if all(each.unresolved is None for each in callee.visible) and _works(callee.visible):
+        return callee, []
+    bad = {each.name: each for each in callee.visible if each.unresolved or not _works((each,))}
+    kept = tuple(each for each in callee.parameters if each.name not in bad)
+    faults = [_unsupported(callee, each) for each in bad.values()]
+    return replace(callee, parameters=kept), faults
+
+
+def _works(parameters: tuple[Parameter, ...]) -> bool:
+    try:
+        input_schemas(field_types(parameters))
+    except UNSUPPORTED:
+        return False
+    return True
+
+
+def _unsupported(callee: Callee, parameter: Parameter) -> Fault:
+    what = f"parameter `{parameter.name}` of {callee.label}"
+    if parameter.unresolved:
+        reason = f"{what}: its type cannot be resolved ({parameter.unresolved})"
+        hint = f"import the type where the function is defined, or {WRITE_PARAMETERS}"
+    else:
+        reason = f"{what}: `{shown(parameter.annotation)}` has no JSON form"
+        hint = _LEAVE_OUT
+    if parameter.is_required:
+        return Fault("unsupported-parameter", reason, hint=hint)
+    message = f"{reason}; it is left out and keeps its default"
+    return Fault("unsupported-parameter", message, severity="warning")
+
+
+def _input_schema(callee: Callee, descriptions: Mapping[str, str]) -> Schema:
+    properties, definitions = input_schemas(field_types(callee.visible))
+    whole = flattened(callee)
+    if whole is not None:
+        return _of_record(properties[whole.key], definitions)
+    extra = properties.pop(EXTRA, None)
+    for each in callee.visible:
+        if each.kind != VAR_KEYWORD:
+            _describe(properties[each.key], descriptions.get(each.name))
+            _put_default(properties[each.key], each, callee)
+    made: Schema = {"type": "object", "properties": properties}
+    required = [each.key for each in callee.visible if each.is_required]
+    if required:
+        made["required"] = required
+    made["additionalProperties"] = extra["additionalProperties"] if extra else False
+    return {**made, "$defs": definitions} if definitions else made
+
+
+def _of_record(schema: Schema, definitions: dict[str, Schema]) -> Schema:
+    """The schema of the arguments when the fields of a record are the parameters."""
+    name = schema.get("$ref", "").rpartition("/")[2]
+    record = definitions.get(name, schema)
+    is_recursive = name in definitions and _mentions(definitions, schema["$ref"])
+    others = {key: each for key, each in definitions.items() if key != name or is_recursive}
+    made = {key: value for key, value in record.items() if key != "description"}
+    made.setdefault("properties", {})
+    made.setdefault("additionalProperties", False)
+    return {**made, "$defs": others} if others else made
+
+
+def _mentions(schema: Any, reference: str) -> bool:
+    if isinstance(schema, dict):
+        return schema.get("$ref") == reference or any(
+            _mentions(each, reference) for each in schema.values()
+        )
+    return isinstance(schema, list) and any(_mentions(each, reference) for each in schema)
+
+
+def _describe(schema: Schema, description: str | None) -> None:
+    """The docstring's words, where the type brings none of its own."""
+    if description:
+        schema.setdefault("description", description)
+
+
+def _put_default(schema: Schema, parameter: Parameter, callee: Callee) -> None:
+    """The default as JSON, if it has such a form and the type reads it back."""
+    if parameter.default is EMPTY or parameter.kind in VARIADIC:
+        return
+    try:
+        default = to_plain(parameter.default)
+        alone = replace(callee, parameters=(parameter,))
+        Adaptor(alone, [parameter.key]).bind({parameter.key: default})
+    except CallError:
+        return
+    schema["default"] = default
