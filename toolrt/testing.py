@@ -75,7 +75,7 @@ def stubbed(
     tools = dict(before.tools)
     for name, answer in answers.items():
         binding = _Stub(name, answer, calls)
-        tools[name] = replace(tools[name], binding=binding, unavailable=None)
+        tools[name] = replace(tools[name], binding=binding, blocked=None)
     runtime.swap(replace(before, tools=tools))
     try:
         yield calls

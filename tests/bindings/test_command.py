@@ -14,7 +14,20 @@ pytestmark = pytest.mark.anyio
 TEXT = {"type": "string"}
 NUMBER = {"type": "integer"}
 PATH = {"type": "string", "format": "path"}
-SHOW = "import sys, json; json.dump(sys.argv[1:], sys.stdout)"
+CLOSED = [
+    "LD_PRELOAD",
+    "LD_LIBRARY_PATH",
+    "PYTHONPATH",
+    "PYTHONSTARTUP",
+    "NODE_OPTIONS",
+    "BASH_ENV",
+    "ENV",
+    "IFS",
+    "GIT_SSH_COMMAND",
+    "PATH",
+    "HOME",
+    "PERL5OPT",
+]
 
 
 @pytest.fixture
@@ -36,7 +49,9 @@ async def test_s1_an_element_is_one_argument_whatever_it_holds(bench):
 
 
 async def test_s1_an_array_is_one_argument_an_item_and_absent_vanishes(bench):
-    tool = bench.command("ls", "--", "{{ names }}", "end", names={"type": "array", "required": False})
+    tool = bench.command(
+        "ls", "--", "{{ names }}", "end", names={"type": "array", "required": False}
+    )
     assert tool.argv(names=["a b", "-c", 5, True]) == ["ls", "--", "a b", "-c", "5", "true", "end"]
     assert tool.argv(names=[]) == tool.argv() == ["ls", "--", "end"]
 
@@ -150,7 +165,7 @@ async def test_s4_more_than_a_mebibyte_in_all_is_refused(bench):
 
 
 async def test_the_longest_argument_that_is_taken_reaches_the_program(bench):
-    tool = bench.command("sh", "-c", "echo ${#1}", "sh", "{{ v }}", v=TEXT)
+    tool = bench.command("expr", "length", "{{ v }}", v=TEXT)
     assert await tool.value(v="x" * 131_071) == "131071\n"
 
 
@@ -229,8 +244,7 @@ async def test_s5_environment_is_the_allow_list_and_what_is_declared(bench):
 
 @pytest.mark.parametrize(
     "name",
-    ["LD_PRELOAD", "LD_LIBRARY_PATH", "PYTHONPATH", "PYTHONSTARTUP", "NODE_OPTIONS", "BASH_ENV"]
-    + ["ENV", "IFS", "GIT_SSH_COMMAND", "PATH", "HOME", "PERL5OPT"],
+    CLOSED,
 )
 async def test_s5_callers_never_fill_variables_that_run_code(bench, name):
     tool = bench.command("ls", options={"env": {name: "x{{ v }}"}}, v=TEXT)

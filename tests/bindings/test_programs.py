@@ -3,6 +3,28 @@ import pytest
 from toolrt.bindings.programs import FIXED_PATH, find_program, is_free_text, runs_its_arguments
 from toolrt.core.faults import FaultError
 
+LAUNCHERS = [
+    "sh",
+    "/bin/bash",
+    "python3",
+    "python3.11",
+    "node",
+    "npx",
+    "uvx",
+    "env",
+    "xargs",
+    "find",
+    "ssh",
+    "git",
+    "docker",
+    "awk",
+    "sed",
+    "tar",
+    "lua5.4",
+    "./venv/bin/python",
+    "Rscript",
+]
+
 
 @pytest.fixture
 def project(tmp_path):
@@ -48,8 +70,7 @@ def test_forgotten_dot_slash_gets_a_hint(project):
 
 @pytest.mark.parametrize(
     "name",
-    "sh /bin/bash python3 python3.11 node npx uvx env xargs find ssh git docker awk sed tar "
-    "lua5.4 ./venv/bin/python Rscript".split(),
+    LAUNCHERS,
 )
 def test_s3_interpreters_and_launchers_run_their_arguments(name):
     assert runs_its_arguments(name)

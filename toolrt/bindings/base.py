@@ -39,6 +39,10 @@ KINDS: Mapping[str, str] = {
 """Kind -> module with a `KIND`; imported when a manifest first uses it."""
 
 
+TARGET = "//"
+"""First step of a path that leads into a target: `(TARGET, name, "headers", "X-Key")`."""
+
+
 class Spec(BaseModel):
     """A kind's options as a user writes them, in long form."""
 
@@ -105,7 +109,8 @@ class BindContext:
 
     Paths of faults are relative to the kind's value: `("url",)` for `http: {url: …}`.
     `input_schema` is the whole JSON Schema of the arguments, bound parameters included;
-    `visible` are the names that the model may send.
+    `visible` are the names that the model may send. `unavailable` says why the tool cannot be
+    called for now, and `unavailable_at` where the reason stands, as a path like those of faults.
     """
 
     tool: str
@@ -120,6 +125,7 @@ class BindContext:
     connect_timeout_s: float = 5.0
     faults: list[Fault] = field(default_factory=list)
     unavailable: str | None = None
+    unavailable_at: FaultPath = ()
     used: set[str] = field(default_factory=set)
     vars: Mapping[str, Any] = field(default_factory=dict)
     written_parameters: bool = True
@@ -136,7 +142,7 @@ class BindContext:
         except FaultError as error:
             self.faults.extend(error.under(*path))
             return Template.constant("")
-        self._note(made)
+        self._note(made, path)
         return made
 
     def tree(self, value: Any, path: FaultPath, slot: Slot = TEXT) -> Tree:
@@ -146,13 +152,16 @@ class BindContext:
         except FaultError as error:
             self.faults.extend(error.under(*path))
             return compile_tree(None, slot, self.names)
-        self._note(made)
+        self._note(made, path)
         return made
 
-    def _note(self, made: Template | Tree) -> None:
+    def _note(self, made: Template | Tree, path: FaultPath) -> None:
         self.used |= made.parameters
-        for fault in self.references.unusable(made.references):
-            self.unavailable = self.unavailable or fault
+        if not made.references or self.unavailable is not None:
+            return
+        for problem in self.references.unusable(made.references):
+            self.unavailable, self.unavailable_at = problem, path
+            return
 
 
 def _nothing(_spec: Any, _context: BindContext) -> Described | None:

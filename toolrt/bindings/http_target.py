@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from toolrt.bindings.auth import Credential, compile_auth
-from toolrt.bindings.base import BindContext
+from toolrt.bindings.base import TARGET, BindContext
 from toolrt.bindings.http_fields import Headers
 from toolrt.bindings.http_url import compile_path, read_written
 from toolrt.bindings.network import Guard, Origin, TlsFiles
@@ -58,7 +58,9 @@ def service_of(name: str, context: BindContext) -> Service | None:
         names=replace(context.names, parameters=frozenset(), optional=frozenset()),
     )
     service = compile_target(context.targets[name], own)
-    context.unavailable = context.unavailable or own.unavailable
+    if context.unavailable is None and own.unavailable is not None:
+        context.unavailable = own.unavailable
+        context.unavailable_at = (TARGET, name, *own.unavailable_at)
     return service
 
 

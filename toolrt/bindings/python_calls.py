@@ -41,8 +41,7 @@ class Linked:
             return functools.partial(self.fn, **invocation.arguments)
         arguments = invocation.arguments
         if self.context is not None:
-            context = Context(invocation, asyncio.get_running_loop())
-            arguments = {**arguments, self.context: context}
+            arguments = {**arguments, self.context: Context(invocation)}
         args, kwargs = self.adaptor.bind(arguments)
         return functools.partial(self.fn, *args, **kwargs)
 
@@ -105,7 +104,7 @@ class Inline:
         invocation.sent = "maybe"
         try:
             value = call()
-        except BaseException as error:  # the call into user code: whatever it raises ends here
+        except BaseException as error:  # noqa: BLE001 - as above
             self._linked.reraise(error)
         if hasattr(value, "__await__"):
             value = await self._linked.awaited(value)

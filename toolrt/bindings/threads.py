@@ -109,7 +109,8 @@ class ThreadPool:
 
     def _begin(self, job: Job) -> bool:
         with self._lock:
-            job.stage = "running"
+            if not job.is_abandoned:
+                job.stage = "running"
             return not job.is_abandoned
 
     def _end(self, job: Job) -> bool:

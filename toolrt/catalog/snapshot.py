@@ -1,6 +1,6 @@
 """The immutable catalogue: every tool of one generation, compiled."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -24,12 +24,20 @@ class Rejection:
     reason: str
 
 
+@dataclass(frozen=True, slots=True)
+class Blocked:
+    """Why a tool cannot be called for now, and the place of the value that asks for it."""
+
+    reason: str
+    place: Callable[[], str]
+
+
 @dataclass(frozen=True, eq=False)
 class ToolEntry:
     """One tool, ready to be called; shared by all calls of its generation.
 
-    `unavailable` says why it cannot be called now (a missing secret or program), `refusal` why
-    this version never runs it. `path_rules` resolve parameters of `format: path`.
+    `blocked` says why it cannot be called now (a missing secret or program), `refusal` why this
+    version never runs it. `path_rules` resolve parameters of `format: path`.
     """
 
     name: str
@@ -51,7 +59,7 @@ class ToolEntry:
     output_schema: Mapping[str, Any] | None = None
     rejections: tuple[Rejection, ...] = ()
     path_rules: PathRules | None = None
-    unavailable: str | None = None
+    blocked: Blocked | None = None
     refusal: str | None = None
 
     @cached_property
@@ -59,6 +67,13 @@ class ToolEntry:
         """Line of `file` that the tool begins at."""
         layer = self.layered.layers[-1]
         return layer.document.span(self.path, on_key=True).line
+
+    @cached_property
+    def unavailable(self) -> str | None:
+        """Why the tool cannot be called for now, with file and line; None when it can."""
+        if self.blocked is None:
+            return None
+        return f"{self.blocked.reason} ({self.blocked.place()})"
 
     def root(self) -> dict[str, Any]:
         """The `tool` root of conditions."""

@@ -8,6 +8,7 @@ from typing import Any
 
 from toolrt.bindings.base import (
     KINDS,
+    TARGET,
     BindContext,
     Binding,
     Effect,
@@ -20,7 +21,7 @@ from toolrt.bindings.base import (
 from toolrt.bindings.paths import compile_path_rules
 from toolrt.catalog.results import compile_shaping, compiled
 from toolrt.catalog.schemas import declared_parameters, described_parameters, output_schema
-from toolrt.catalog.snapshot import Rejection, ToolEntry
+from toolrt.catalog.snapshot import Blocked, Rejection, ToolEntry
 from toolrt.core.faults import Fault
 from toolrt.core.faults import Path as FaultPath
 from toolrt.core.names import did_you_mean
@@ -94,6 +95,7 @@ class _Compiling:
     written: WrittenTool
     faults: list[Fault] = field(default_factory=list)
     unavailable: str | None = None
+    unavailable_at: FaultPath = ()
 
     @property
     def merged(self) -> dict[str, Any]:
@@ -144,7 +146,7 @@ class _Compiling:
             output_schema=manifest.output_schema,
             rejections=rejections,
             path_rules=compile_path_rules(parameters.schema, self.workshop.files.root),
-            unavailable=self.unavailable,
+            blocked=self._blocked(),
             refusal=self._refusal(manifest, effect),
         )
 
@@ -246,14 +248,30 @@ class _Compiling:
         )
         binding = chosen.bind(spec, context)
         self._collect(context, chosen)
-        self.unavailable = self.unavailable or context.unavailable
+        if self.unavailable is None and context.unavailable is not None:
+            self.unavailable = context.unavailable
+            self.unavailable_at = _from_tool(context.unavailable_at, chosen)
         return binding
+
+    def _blocked(self) -> Blocked | None:
+        if self.unavailable is None:
+            return None
+        files, layered, path = self.workshop.files, self.written.layered, self.unavailable_at
+
+        def place() -> str:
+            if path[:1] == (TARGET,):
+                target = files.targets[str(path[1])]
+                file, span = target.document.file, target.document.span((*target.path, *path[2:]))
+            else:
+                file, span = layered.origin(path).document.file, layered.span(path)
+            return f"{file}:{span.line}"
+
+        return Blocked(self.unavailable, place)
 
     def _collect(self, context: BindContext, chosen: Kind) -> None:
         """Take over a kind's faults; a path that begins with "/" is the tool's already."""
         for fault in context.faults:
-            absolute = fault.path[:1] == ("/",)
-            placed = fault.moved(fault.path[1:]) if absolute else fault.under(chosen.name)
+            placed = fault.moved(_from_tool(fault.path, chosen))
             if placed not in self.faults:
                 self.faults.append(placed)
 
@@ -289,6 +307,13 @@ class _Compiling:
             if condition is not None:
                 made.append(Rejection(condition, reject.reason))
         return tuple(made)
+
+
+def _from_tool(path: FaultPath, chosen: Kind) -> FaultPath:
+    """A path as a kind reports it, as a path from the tool, or from a target."""
+    if path[:1] == ("/",):
+        return path[1:]
+    return path if path[:1] == (TARGET,) else (chosen.name, *path)
 
 
 def _is_idempotent(

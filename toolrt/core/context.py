@@ -12,15 +12,16 @@ _LOG = logging.getLogger("toolrt.tools")
 
 
 class Context:
-    """The running call: who asked, how long is left, and ways to be heard. Safe in any thread."""
+    """The running call: who asked, how long is left, and ways to be heard.
+
+    Made where the call is served; may be used in any thread.
+    """
 
     __slots__ = ("_invocation", "_loop")
 
-    def __init__(
-        self, invocation: Invocation, loop: asyncio.AbstractEventLoop | None = None
-    ) -> None:
+    def __init__(self, invocation: Invocation) -> None:
         self._invocation = invocation
-        self._loop = loop
+        self._loop = _running_loop()
 
     @property
     def caller(self) -> Caller:

@@ -181,7 +181,8 @@ def _check(source: ConditionText, types: tuple[tuple[str, str], ...]) -> tuple[A
     try:
         return _check_environment(types).compile(source.for_check()), []
     except RuntimeError as error:
-        return None, compile_faults(str(error), source.text, [name for name, _ in types])
+        faults = compile_faults(str(error), source.text, [name for name, _ in types])
+    return None, faults
 
 
 def _type_faults(checked: Any) -> list[Fault]:

@@ -163,11 +163,14 @@ class _Checker(NodeVisitor):
     guarded: frozenset[str] = frozenset()
     local: frozenset[str] = frozenset()
     depth: int = 0
+    is_too_deep: bool = False
 
     def visit(self, node: nodes.Node, *args: Any, **kwargs: Any) -> None:
         if self.depth > _DEEPEST:
-            self.depth = -_NEVER  # once is enough
-            self._refuse(node, "this expression is nested too deeply")
+            if not self.is_too_deep:
+                self._refuse(node, "this expression is nested too deeply")
+            self.is_too_deep = True
+            return
         self.depth += 1
         super().visit(node, *args, **kwargs)
         self.depth -= 1

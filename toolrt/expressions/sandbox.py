@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from typing import Any, cast
 
-from jinja2 import Undefined, nodes, pass_context
 from jinja2 import Template as JinjaTemplate
+from jinja2 import Undefined, nodes, pass_context
 from jinja2.exceptions import TemplateError, UndefinedError
 from jinja2.runtime import Context, LoopContext
 from jinja2.sandbox import ImmutableSandboxedEnvironment

@@ -32,6 +32,8 @@ from toolrt.manifest.written import Written, long_form
 KIND_NAMES = ("python", "http", "command", "shell", "mcp", "agent", "provider", "steps")
 NAME = r"^[a-z][a-z0-9_]*$"
 
+_TIMEOUT, _RETRY, _RESULT = Timeout(), Retry(), ResultOptions()
+
 Effect = Literal["read", "write", "irreversible"]
 
 
@@ -71,11 +73,11 @@ class ToolManifest(Written):
     effect: Effect | None = None
     idempotent: bool | None = None
     idempotency_key: Annotated[IdempotencyKey, BeforeValidator(long_idempotency_key)] | None = None
-    timeout: TimeoutOption = Timeout()
-    retry: RetryOption = Retry()
+    timeout: TimeoutOption = Field(default_factory=lambda: _TIMEOUT)
+    retry: RetryOption = Field(default_factory=lambda: _RETRY)
     coerce: Literal["none", "safe"] = "none"
     reject: list[Reject] = Field(default_factory=list)
-    result: ResultOptions = ResultOptions()
+    result: ResultOptions = Field(default_factory=lambda: _RESULT)
     hitl: Annotated[Hitl, BeforeValidator(long_hitl)] | None = None
     hooks: Hooks | None = None
     breaker: Breaker | None = None

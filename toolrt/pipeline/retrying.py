@@ -82,7 +82,7 @@ class _Series:
         loop = AsyncRetrying(
             retry=retry_if_exception(lambda error: retrying.may_retry(invocation, error)),
             stop=self._stop,
-            wait=lambda _state: self.delay_s,
+            wait=self._wait,
             sleep=invocation.clock.sleep,
             reraise=True,
         )
@@ -95,14 +95,20 @@ class _Series:
             raise first
         return await self.once(self.invocation)
 
+    def _wait(self, state: "RetryCallState") -> float:
+        """The delay before the next attempt; tenacity asks for it before it asks to stop."""
+        error = state.outcome.exception() if state.outcome else None
+        if isinstance(error, CallError):
+            self.delay_s = self.retrying.delay_s(state.attempt_number, error)
+        return self.delay_s
+
     def _stop(self, state: "RetryCallState") -> bool:
-        """Whether to give up; settles the delay before the next attempt."""
+        """Whether to give up: attempts, time or the target's budget are used up."""
         error = state.outcome.exception() if state.outcome else None
         if not isinstance(error, CallError):
             return True
-        options, number = self.retrying.options, state.attempt_number
-        self.delay_s = self.retrying.delay_s(number, error)
-        if number >= options.attempts or not self._has_time(error):
+        number = state.attempt_number
+        if number >= self.retrying.options.attempts or not self._has_time(error):
             return True
         if not self.retrying.budget.take(getattr(error, "status", None)):
             error.details["retry_budget"] = "empty"

@@ -12,16 +12,20 @@ from toolrt.schemas.plain import plain
 from toolrt.schemas.shapes import ANYTHING, NOTHING, Shape, Shapes
 
 
+_MAY_CHANGE = frozenset((float, dict, list))
+
+
 @dataclass(frozen=True, slots=True)
 class _Plan:
-    """What there is to do in an object: names to fill in, and members to look into."""
+    """What there is to do in an object: names to fill in, members to look into.
+
+    `others` is the shape of members that are not in `properties`, when they may change too.
+    """
 
     shape: Shape
     defaults: tuple[tuple[str, Any], ...]
     members: tuple[tuple[str, Shape], ...]
-
-
-_MAY_CHANGE = frozenset((float, dict, list))
+    others: Shape | None
 
 
 class Settling:
@@ -46,6 +50,8 @@ class Settling:
             item = value.get(name)
             if type(item) in _MAY_CHANGE:
                 value[name] = self._value(item, member)
+        if plan.others is not None:
+            self._others(value, plan.shape, plan.others)
 
     def _value(self, value: Any, shape: Shape) -> Any:
         kind = type(value)
@@ -53,7 +59,7 @@ class Settling:
             return int(value) if shape.is_integer and value.is_integer() else value
         if kind is dict:
             self.settle(value, self._plans.get(id(shape)) or self._plan(shape))
-        elif kind is list:
+        elif kind is list and (shape.items is not True or shape.first_items):
             self._array(value, shape)
         return value
 
@@ -61,6 +67,11 @@ class Settling:
         for index, item in enumerate(value):
             if type(item) in _MAY_CHANGE:
                 value[index] = self._value(item, self._shapes.member(shape, index))
+
+    def _others(self, value: dict[str, Any], shape: Shape, other: Shape) -> None:
+        for name, item in value.items():
+            if name not in shape.properties and type(item) in _MAY_CHANGE:
+                value[name] = self._value(item, other)
 
     def _drop_nulls(self, value: dict[str, Any], shape: Shape) -> None:
         """JSON null counts as not given, unless the schema allows null."""
@@ -71,10 +82,12 @@ class Settling:
 
     def _plan(self, shape: Shape) -> _Plan:
         members = [(name, self._shapes.member(shape, name)) for name in shape.properties]
+        others = self._shapes.of(shape.additional)
         plan = _Plan(
             shape,
             tuple(_defaults(members)),
             tuple((name, member) for name, member in members if _may_change(member)),
+            others if _may_change(others) else None,
         )
         self._plans[id(shape)] = plan
         return plan

@@ -40,9 +40,13 @@ def to_plain(value: Any) -> Any:
     """
     try:
         return value if _is_plain(value) else _made_plain(value)
+    except NotPlainError:
+        raise
     except RecursionError:
-        pass
-    raise NotPlainError("the tool returned a value that contains itself, or is nested too deeply")
+        reason = "contains itself, or is nested too deeply"
+    except Exception as error:  # noqa: BLE001 - serialisers of the value's own are user code
+        reason = f"cannot be written as JSON ({type(error).__name__})"
+    raise NotPlainError(f"the tool returned a {_name(value)} that {reason}")
 
 
 def _is_plain(value: Any) -> bool:

@@ -15,7 +15,7 @@ def find(snapshot: Snapshot, name: str) -> ToolEntry:
 
 def usable(entry: ToolEntry) -> ToolEntry:
     """The tool itself. Raises RefusedError when it cannot run, or this version may not run it."""
-    if entry.unavailable is not None:
+    if entry.blocked is not None:
         raise RefusedError(
             f"`{entry.name}` is unavailable: {entry.unavailable}",
             code="unavailable",

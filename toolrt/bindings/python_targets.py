@@ -1,0 +1,108 @@
+"""What `python:` names: a callable, a method of an object, or of one still to be made.
+
+Also used by the worker processes of `run_in: process`, which find the same callable there.
+"""
+
+import functools
+import inspect
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from toolrt.bindings.python_imports import attribute_of, import_from
+from toolrt.core.faults import Fault, FaultError
+
+Make = Callable[[], Mapping[str, Any]]
+"""Gives the arguments of an object's class, when the object is made."""
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """`fn` is called, `declared` is read: its signature without the first `skip` parameters."""
+
+    fn: Callable[..., Any]
+    declared: Callable[..., Any]
+    label: str
+    skip: int = 0
+
+
+def find_target(
+    project: Path, call: Any, owner: str | None = None, init: Make | None = None
+) -> Target:
+    """The target of `call` (a dotted name, an attribute of `owner`, or a live callable).
+
+    A class as `owner` is made into an object at the first call, with what `init` gives then.
+    Raises FaultError at the paths ("call",) and ("object",).
+    """
+    if callable(call):
+        module = getattr(call, "__module__", None) or type(call).__module__
+        name = getattr(call, "__qualname__", None) or type(call).__qualname__
+        return _callable(call, f"{module}:{name}")
+    if owner is None:
+        return _callable(_imported(project, call, "call"), call)
+    found = _imported(project, owner, "object")
+    if isinstance(found, type):
+        return _late(found, owner, call or "__call__", init)
+    if call is None:
+        return _callable(found, owner)
+    return _callable(_attribute(found, call, owner), f"{owner}.{call}")
+
+
+def _imported(project: Path, dotted: str, key: str) -> Any:
+    try:
+        return import_from(project, dotted)
+    except FaultError as error:
+        raise FaultError(*error.under(key)) from error
+
+
+def _attribute(owner: Any, name: str, label: str) -> Any:
+    try:
+        return functools.reduce(lambda found, each: attribute_of(found, each, label), [name], owner)
+    except FaultError as error:
+        raise FaultError(*error.under("call")) from error
+
+
+def _callable(found: Any, label: str) -> Target:
+    if isinstance(found, type):
+        name = found.__name__
+        hint = f"write `object: {label}`, and the method under `call`"
+        raise FaultError(Fault("not-callable", f"`{name}` is a class", ("call",), hint))
+    if not callable(found):
+        message = f"`{label}` is a {type(found).__name__}, which cannot be called"
+        raise FaultError(Fault("not-callable", message, ("call",)))
+    return Target(found, found, label)
+
+
+def _late(cls: type, owner: str, method: str, init: Make | None) -> Target:
+    declared = _attribute(cls, method, owner)
+    if method == "__call__" and "__call__" not in {name for each in cls.__mro__ for name in vars(each)}:
+        hint = "name its method under `call`"
+        raise FaultError(Fault("not-callable", f"a `{cls.__name__}` cannot be called", (), hint))
+    label = owner if method == "__call__" else f"{owner}.{method}"
+    target = _callable(declared, label)
+    is_bound = isinstance(inspect.getattr_static(cls, method), classmethod | staticmethod)
+    fn = target.fn if is_bound else _LateMethod(cls, method, init)
+    return Target(fn, declared, label, skip=0 if is_bound else 1)
+
+
+class _LateMethod:
+    """A method of an object that is made at the first call, once."""
+
+    def __init__(self, cls: type, method: str, init: Make | None) -> None:
+        self._cls = cls
+        self._method = method
+        self._init = init
+        self._lock = threading.Lock()
+        self._bound: Callable[..., Any] | None = None
+
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
+        return (self._bound or self._bind())(*args, **kwargs)
+
+    def _bind(self) -> Callable[..., Any]:
+        with self._lock:
+            if self._bound is None:
+                made = self._cls(**(self._init() if self._init else {}))
+                self._bound = getattr(made, self._method)
+        return self._bound
