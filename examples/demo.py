@@ -28,7 +28,7 @@ class Step:
 
 
 STEPS = (
-    Step("the manifests of this repository", "check", "0 errors"),
+    Step("the manifests of this repository", "check", "ok: 8 tools"),
     Step("its tools", "list", "repo.disk_usage"),
     Step("python: an async function", "run text.statistics text=@README.md", "distinct"),
     Step("python: a plain one", "run text.frequent_words text=@README.md top=3", "toolrt"),

@@ -10,6 +10,8 @@ import transcripts
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
+from toolrt.bindings.base import KINDS, Spec, kind
+from toolrt.bindings.limits import Limits
 from toolrt.core.errors import CODES
 from toolrt.faces.cli.main import VERBS, cli
 from toolrt.faces.exits import MEANING
@@ -40,6 +42,7 @@ def rows(page: str, title: str) -> Iterator[list[str]]:
     )
 
 
+LATER_OPTIONS = (*planned.TOOL, "command.sandbox", "shell.sandbox")
 MODELS: list[tuple[str, type[BaseModel], tuple[str, ...], str]] = [
     ("A tools file", ToolsFile, planned.TOOLS_FILE, ""),
     ("A tool", ToolManifest, planned.TOOL, ""),
@@ -49,6 +52,8 @@ MODELS: list[tuple[str, type[BaseModel], tuple[str, ...], str]] = [
     ("A target", Target, planned.TOOLS_FILE, "targets.*."),
     ("`auth`", Auth, planned.TOOLS_FILE, "targets.*.auth."),
     ("A policies file", PoliciesFile, planned.POLICIES_FILE, ""),
+    *((f"`{name}`", kind(name).spec, LATER_OPTIONS, f"{name}.") for name in KINDS),
+    ("`limits` of a command or script", Limits, (), ""),
     ("toolrt.yaml", ProjectFile, planned.PROJECT_FILE, ""),
 ]
 
@@ -57,7 +62,8 @@ MODELS: list[tuple[str, type[BaseModel], tuple[str, ...], str]] = [
 def test_every_key_is_told_with_its_default_and_whether_it_works(
     title: str, model: type[BaseModel], later: tuple[str, ...], prefix: str
 ) -> None:
-    told = {key: (default, now) for key, default, now, _ in rows("manifest.md", title)}
+    page = "kinds.md" if issubclass(model, Spec) else "manifest.md"
+    told = {key: (default, now) for key, default, now, _ in rows(page, title)}
 
     assert told.keys() == {field.alias or name for name, field in model.model_fields.items()}
     for name, field in model.model_fields.items():
@@ -77,9 +83,8 @@ def is_default(told: str, field: FieldInfo) -> bool:
         return told == "see below"
     if isinstance(value, bool):
         return told == str(value).lower()
-    if isinstance(value, float | int):
-        return value in numbers(told)
-    return told == (value[0] if isinstance(value, list) else value)
+    value = value[0] if isinstance(value, list) else value
+    return told == value or value in numbers(told)
 
 
 def numbers(told: str) -> Iterator[float]:

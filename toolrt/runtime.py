@@ -86,14 +86,14 @@ class Runtime:
         self.project = project
         self._services = services
         self._registry = Registry(snapshot)
-        self._gateway = Gateway(self._registry.current, references, clock or SystemClock(), random)
+        self._gateway = Gateway(self._registry, references, clock or SystemClock(), random)
         self.call = self._gateway.call
         self.preview = self._gateway.preview
 
     @property
     def snapshot(self) -> Snapshot:
         """The current generation of tools."""
-        return self._registry.current()
+        return self._registry.current
 
     def swap(self, snapshot: Snapshot) -> Snapshot:
         """Make another generation the current one; gives the one before back."""

@@ -312,6 +312,15 @@ async def test_closing_the_runner_ends_children_that_still_run():
     assert members(process.pid) == set()
 
 
+async def test_whoever_waits_while_the_runner_is_closed_is_cancelled():
+    runner = ProcessRunner(grace_s=0.1)
+    task = asyncio.ensure_future(run(runner, request("sleep", "30")))
+    await asyncio.sleep(0.05)
+    await runner.close()
+    await asyncio.wait([task], timeout=1)
+    assert task.cancelled()
+
+
 async def test_children_of_a_loop_that_is_gone_are_ended_by_close():
     before = open_descriptors()
     runner = ProcessRunner(grace_s=5)

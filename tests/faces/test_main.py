@@ -1,3 +1,4 @@
+import contextlib
 import importlib
 import os
 import pkgutil
@@ -33,7 +34,7 @@ def test_each_verb_has_its_name_and_help_that_begins_with_examples(invoke, name)
     assert isinstance(verb, Verb)
     assert verb.name == name
     assert shown.exit_code == 0
-    assert shown.output.splitlines()[2] == "Examples:"
+    assert shown.output.partition("\n\n")[2].startswith("Examples:\n")
     assert f"  toolrt {name}" in shown.output or "toolrt completion" in shown.output
 
 
@@ -208,7 +209,7 @@ def test_any_locale_shows_any_text(child, locale):
         "run",
         "t.echo",
         "text=東京",
-        env={"LC_ALL": locale, "PYTHONUTF8": "0", "PYTHONIOENCODING": "ascii"},
+        env={"LC_ALL": locale, "PYTHONIOENCODING": "ascii"},
     )
 
     assert shown.returncode == 0
@@ -232,16 +233,15 @@ def test_an_interrupted_call_ends_with_130_and_leaves_nothing_behind(project, nu
 
 
 def is_running(argument):
-    for entry in os.scandir("/proc"):
-        if not entry.name.isdigit():
-            continue
-        try:
-            words = Path(entry.path, "cmdline").read_bytes().split(b"\0")
-        except OSError:
-            continue
-        if words[0].endswith(b"sleep") and argument.encode() in words:
-            return True
-    return False
+    return any(
+        words[0].endswith(b"sleep") and argument.encode() in words for words in command_lines()
+    )
+
+
+def command_lines():
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        with contextlib.suppress(OSError):
+            yield path.read_bytes().split(b"\0")
 
 
 def wait_until(holds):

@@ -57,7 +57,7 @@ def test_json_holds_schema_limits_and_place(invoke):
 
     assert document["input_schema"]["required"] == ["seconds"]
     assert document["timeout_s"]["total"] == 20
-    assert (document["file"], document["line"]) == ("tools.d/t.yaml", 20)
+    assert (document["file"], document["line"]) == ("tools.d/t.yaml", 21)
 
 
 @pytest.mark.parametrize(

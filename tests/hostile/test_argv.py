@@ -6,7 +6,8 @@ import time
 import pytest
 
 from tests.children import Workbench
-from toolrt.core.errors import CallError, RefusedError
+from toolrt.core.errors import CallError, ProjectError, RefusedError
+from toolrt.testing import open_files
 
 pytestmark = pytest.mark.anyio
 
@@ -15,6 +16,30 @@ GREP_BARE = ("grep", "{{ q }}", "notes.txt")
 GREP_GUARDED = ("grep", "--", "{{ q }}", "notes.txt")
 ECHO = ("printf", "--", "%s", "{{ q }}")
 CLONE = ("git", "clone", "{{ q }}")
+
+PROJECT = """
+tools:
+  bare:
+    description: Lines that match.
+    parameters: {q: string}
+    command: {argv: [grep, "{{ q }}", tools.d/t.yaml], success: [0, 1]}
+  guarded:
+    description: Lines that match.
+    parameters: {q: string}
+    command: {argv: [grep, --, "{{ q }}", tools.d/t.yaml], success: [0, 1]}
+  clone:
+    description: Copies a repository.
+    parameters: {q: {type: string, pattern: "^https://"}}
+    command: [git, clone, --, "{{ q }}", copy]
+  fetch:
+    description: Reads what an address gives.
+    parameters: {q: {type: string, pattern: "^[^@]"}}
+    command: [curl, --data, "{{ q }}", "http://127.0.0.1:9/"]
+  many:
+    description: Says them all.
+    parameters: {q: {type: array, items: {type: string}}}
+    command: [echo, --, "{{ q }}"]
+"""
 
 LITERAL = {
     1: "; id",
@@ -131,6 +156,52 @@ async def test_two_mebibytes_in_all_are_refused(bench):
 async def test_caller_value_in_ld_preload_is_refused_at_load(bench):
     tool = bench.command("ls", options={"env": {"LD_PRELOAD": "{{ q }}"}}, q=TEXT)
     assert tool.faults == [("caller-value-in-env", ("env", "LD_PRELOAD"), "error")]
+
+
+@pytest.mark.parametrize(
+    ("case", "tool", "value"),
+    [
+        (10, "bare", DASHES[10]),
+        (11, "bare", DASHES[11]),
+        (13, "bare", DASHES[13]),
+        (14, "clone", "ext::sh -c id"),
+        (15, "fetch", "@/etc/passwd"),
+        (17, "guarded", NO_ARGUMENT[17]),
+        (18, "guarded", NO_ARGUMENT[18]),
+        (19, "many", ["x" * 131_000] * 16),
+        ("nul", "guarded", "a\0b"),
+    ],
+    ids=lambda value: str(value)[:12],
+)
+async def test_the_pipeline_refuses_it_as_invalid_arguments(case, tool, value):
+    async with open_files({"tools.d/t.yaml": PROJECT}) as rt:
+        result = await rt.call(tool, {"q": value})
+    assert result.status == "error"
+    assert result.error.code == "invalid-arguments"
+    assert not result.error.retryable
+    assert len(str(result.document())) < 2000
+    assert "Traceback" not in str(result.document())
+
+
+@cases({**LITERAL, **DASHES})
+async def test_the_pipeline_hands_it_on_as_one_argument(value):
+    async with open_files({"tools.d/t.yaml": PROJECT}) as rt:
+        result = await rt.call("many", {"q": [value]})
+    assert (result.status, result.data) == ("success", f"-- {value}\n")
+
+
+async def test_a_caller_value_in_ld_preload_refuses_the_project():
+    tools = """
+    tools:
+      t:
+        description: Lists.
+        parameters: {x: string}
+        command: {argv: [ls], env: {LD_PRELOAD: "{{ x }}"}}
+    """
+    with pytest.raises(ProjectError) as caught:
+        async with open_files({"tools.d/t.yaml": tools}):
+            pass
+    assert "LD_PRELOAD" in caught.value.report
 
 
 def ran(bench):

@@ -217,7 +217,9 @@ def no_parameters():
     return "done"
 
 
-def containers(pair: tuple[int, date], days: set[date], by_name: dict[str, Point], n: frozenset[int]):
+def containers(
+    pair: tuple[int, date], days: set[date], by_name: dict[str, Point], n: frozenset[int]
+):
     return pair, days, by_name, n
 
 
@@ -255,7 +257,12 @@ RIGHT = [
     ),
     pytest.param(
         implicit_none,
-        {"when": {"anyOf": [{"type": "string", "format": "date"}, {"type": "null"}], "default": None}},
+        {
+            "when": {
+                "anyOf": [{"type": "string", "format": "date"}, {"type": "null"}],
+                "default": None,
+            }
+        },
         {"when": None},
         None,
         [{"when": 1}],
@@ -303,7 +310,10 @@ RIGHT = [
     ),
     pytest.param(
         recursive_model_single,
-        {"name": STRING, "children": {"default": [], "items": {"$ref": "#/$defs/Node"}, "type": "array"}},
+        {
+            "name": STRING,
+            "children": {"default": [], "items": {"$ref": "#/$defs/Node"}, "type": "array"},
+        },
         {"name": "a", "children": [{"name": "b"}]},
         Node(name="a", children=[Node(name="b")]),
         [{"name": "a", "children": [{}]}, {"node": {"name": "a"}}],
@@ -391,9 +401,13 @@ RIGHT = [
     ),
     pytest.param(coroutine, {"n": INTEGER}, {"n": 1}, 1, [{"n": "1"}], id="async"),
     pytest.param(Kit().method, {"n": INTEGER}, {"n": 1}, 11, [{}], id="method"),
-    pytest.param(Kit.of_class, {"n": INTEGER}, {"n": 1}, 11, [{"cls": 1, "n": 1}], id="classmethod"),
+    pytest.param(
+        Kit.of_class, {"n": INTEGER}, {"n": 1}, 11, [{"cls": 1, "n": 1}], id="classmethod"
+    ),
     pytest.param(Kit.static, {"n": INTEGER}, {"n": 1}, 1, [{}], id="static method"),
-    pytest.param(Doubler(), {"n": INTEGER}, {"n": 2}, 4, [{"self": 1, "n": 1}], id="callable object"),
+    pytest.param(
+        Doubler(), {"n": INTEGER}, {"n": 2}, 4, [{"self": 1, "n": 1}], id="callable object"
+    ),
     pytest.param(
         functools.partial(multiply, b=3),
         {"a": {"description": "The first.", **INTEGER}},

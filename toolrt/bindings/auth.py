@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from toolrt.bindings.base import BindContext
+from toolrt.bindings.network import OWN_HEADERS, is_token
 from toolrt.core.errors import CallError
 from toolrt.core.faults import Path
 from toolrt.core.redaction import MASK
@@ -20,7 +21,6 @@ from toolrt.expressions.slots import HEADER, QUERY, TEXT
 from toolrt.expressions.templates import Template
 from toolrt.manifest.target import ApiKeyAuth, Auth
 
-_TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")  # RFC 9110, section 5.6.2
 _COOKIE_VALUE = re.compile(r"[!#-+\--:<-\[\]-~]*")  # RFC 6265, section 4.1.1
 
 
@@ -42,24 +42,27 @@ class Credential:
         texts = [template.text(scope) for template in self.templates]
         if not all(texts):
             raise CallError("the credential of this tool is empty", code="missing-credential")
-        return self.write([str(text) for text in texts])
+        slot = HEADER if self.place == "header" else QUERY
+        try:
+            return slot.encode(self.write([str(text) for text in texts]))
+        except ValueError:
+            message = f"the credential of this tool does not fit into a {self.place}"
+        raise CallError(message, code="missing-credential")
 
     def masked(self, scope: Scope) -> str:
         """The value with references as written; what is computed from them is hidden."""
         if self.write is _basic:
             return f"Basic {MASK}"
-        return self.write([str(template.masked(scope)) for template in self.templates])
-
-
-def is_token(name: str) -> bool:
-    """Whether `name` can name a header or a cookie."""
-    return _TOKEN.fullmatch(name) is not None
+        try:
+            return self.write([str(template.masked(scope)) for template in self.templates])
+        except ValueError:
+            return MASK
 
 
 def compile_auth(auth: Auth, context: BindContext, *path: str) -> Credential | None:
     """The credential that `auth` describes; None for a way that does not work yet."""
     if auth.bearer is not None:
-        template = context.template(auth.bearer, (*path, "bearer"), HEADER)
+        template = context.template(auth.bearer, (*path, "bearer"), TEXT)
         return Credential("header", "Authorization", (template,), _bearer)
     if auth.basic is not None:
         name = context.template(auth.basic.username, (*path, "basic", "username"), TEXT)
@@ -73,14 +76,15 @@ def compile_auth(auth: Auth, context: BindContext, *path: str) -> Credential | N
 
 
 def _api_key(key: ApiKeyAuth, context: BindContext, path: Path) -> Credential:
+    template = context.template(key.value, (*path, "value"), TEXT)
     if key.query is not None:
-        template = context.template(key.value, (*path, "value"), QUERY)
         return Credential("query", key.query, (template,), "".join)
     place = "cookie" if key.header is None else "header"
     name = key.header or key.cookie or ""
     if not is_token(name):
         context.fault("invalid-header", f"`{name}` is no name of a {place}", *path, place)
-    template = context.template(key.value, (*path, "value"), HEADER)
+    if name.lower() in OWN_HEADERS and key.header is not None:
+        context.fault("reserved-header", f"`{name}` is set by toolrt alone", *path, place)
     if key.cookie is not None:
         return Credential("header", "Cookie", (template,), _cookie(name))
     return Credential("header", name, (template,), "".join)
@@ -97,10 +101,7 @@ def _basic(texts: Sequence[str]) -> str:
 def _cookie(name: str) -> Callable[[Sequence[str]], str]:
     def write(texts: Sequence[str]) -> str:
         if not _COOKIE_VALUE.fullmatch(texts[0]):
-            raise CallError(
-                f"the value for cookie `{name}` has characters that a cookie cannot carry",
-                code="missing-credential",
-            )
+            raise ValueError(name)
         return f"{name}={texts[0]}"
 
     return write

@@ -56,8 +56,9 @@ def _signaled(number: int, finished: Finished, stderr: str) -> BindingError:
         name = signal.Signals(number).name
     except ValueError:
         name = "a real-time signal"
+    because = ": the system was out of memory" if finished.out_of_memory else ""
     return BindingError(
-        f"ended by signal {number} ({name}){_BECAUSE.get(number, '')}",
+        f"ended by signal {number} ({name}){_BECAUSE.get(number, because)}",
         code="signaled",
         details={"signal": number, "stderr": stderr[-_STDERR_TAIL:]},
         body=_body(finished.stdout),

@@ -4,31 +4,15 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from toolrt.bindings.auth import is_token
 from toolrt.bindings.base import BindContext
 from toolrt.bindings.http_url import without_values
+from toolrt.bindings.network import OWN_HEADERS, is_token
 from toolrt.core.faults import Path
 from toolrt.expressions.references import Reference
 from toolrt.expressions.scope import ABSENT, Scope
 from toolrt.expressions.slots import HEADER, Slot, as_text
 from toolrt.expressions.templates import Template, Tree
 
-_OURS = frozenset(
-    {
-        "accept-encoding",
-        "connection",
-        "content-length",
-        "expect",
-        "host",
-        "keep-alive",
-        "proxy-authorization",
-        "proxy-connection",
-        "te",
-        "trailer",
-        "transfer-encoding",
-        "upgrade",
-    }
-)
 _NOT_IN_HEADER = re.compile(r"[^\0\x20-\x7e]")
 
 
@@ -74,8 +58,8 @@ class Pairs:
     ) -> None:
         self._slot = slot
         self.names = frozenset(written)
-        self._fields: list[tuple[str, str, Template | Tree]] = [
-            (name, slot.escape(name), _field(value, context, (*path, name), slot))
+        self._fields: list[tuple[str, str, Tree]] = [
+            (name, slot.escape(name), context.tree(value, (*path, name)))
             for name, value in written.items()
         ]
 
@@ -86,24 +70,15 @@ class Pairs:
     def render(self, scope: Scope) -> list[str]:
         """The encoded pairs of one call."""
         pairs: list[str] = []
-        for name, encoded, made in self._fields:
-            if isinstance(made, Tree):
-                self._flatten(name, encoded, made.render(scope), pairs)
-            elif made.is_lone:
-                self._flatten(name, encoded, made.value(scope), pairs)
-            else:
-                pairs.append(f"{encoded}={made.text(scope)}")
+        for name, encoded, tree in self._fields:
+            self._flatten(name, encoded, tree.render(scope), pairs)
         return pairs
 
     def masked(self, scope: Scope) -> list[str]:
         """The pairs with references as they are written."""
         pairs: list[str] = []
-        for name, encoded, made in self._fields:
-            if isinstance(made, Template) and not made.is_lone:
-                pairs.append(f"{encoded}={made.masked(scope)}")
-                continue
-            value = made.masked(scope) if isinstance(made, Tree) else made.value(scope)
-            self._flatten(name, encoded, value, pairs)
+        for name, encoded, tree in self._fields:
+            self._flatten(name, encoded, tree.masked(scope), pairs)
         return pairs
 
     def of(self, values: Iterable[tuple[str, Any]]) -> list[str]:
@@ -130,17 +105,11 @@ class Pairs:
             self._flatten(inner, self._slot.escape(inner, name), each, pairs)
 
 
-def _field(value: Any, context: BindContext, path: Path, slot: Slot) -> Template | Tree:
-    if isinstance(value, str) and "{" in value:
-        return context.template(value, path, slot)
-    return context.tree(value, path)
-
-
 def _header(name: str, value: Any, context: BindContext, path: Path) -> Template | None:
     if not is_token(name):
         context.fault("invalid-header", f"`{name}` is no name of a header", *path, on_key=True)
         return None
-    if name.lower() in _OURS:
+    if name.lower() in OWN_HEADERS:
         context.fault("reserved-header", f"`{name}` is set by toolrt alone", *path, on_key=True)
         return None
     if value is None:

@@ -74,9 +74,14 @@ class Streams:
         return stdin, self.stdout.child_end, self.stderr.child_end
 
     def begin(self) -> None:
-        """The child has its ends now: let go of them and watch ours."""
+        """The child has its ends now: let go of them, and give it its text."""
         for pipe in self._pipes:
             pipe.begin()
+
+    def watch(self) -> None:
+        """Read from here on whenever there is something."""
+        self.stdout.watch()
+        self.stderr.watch()
 
     def read_rest(self) -> None:
         """Take what is in the pipes right now."""
@@ -100,12 +105,23 @@ class Streams:
 class Drain:
     """Reads a pipe until its end; `on_read` is called after every read and at the end."""
 
-    __slots__ = ("_half", "_head", "_loop", "_on_read", "_read_end", "_tail", "_write_end", "total")
+    __slots__ = (
+        "_half",
+        "_head",
+        "_is_watched",
+        "_loop",
+        "_on_read",
+        "_read_end",
+        "_tail",
+        "_write_end",
+        "total",
+    )
 
     def __init__(
         self, loop: asyncio.AbstractEventLoop, keep_bytes: int, on_read: Callable[[], None]
     ) -> None:
         self._loop, self._on_read = loop, on_read
+        self._is_watched = False
         self._half = keep_bytes // 2
         self._head, self._tail = bytearray(), bytearray()
         self.total = 0
@@ -122,7 +138,11 @@ class Drain:
 
     def begin(self) -> None:
         self._release_child_end()
-        self._loop.add_reader(self._read_end, self._more)
+
+    def watch(self) -> None:
+        if self.is_open and not self._is_watched:
+            self._is_watched = True
+            self._loop.add_reader(self._read_end, self._more)
 
     def read_rest(self) -> None:
         for _ in range(_MOST_CHUNKS):
@@ -138,7 +158,7 @@ class Drain:
         self._release_child_end()
         if self._read_end < 0:
             return
-        if not self._loop.is_closed():
+        if self._is_watched and not self._loop.is_closed():
             self._loop.remove_reader(self._read_end)
         os.close(self._read_end)
         self._read_end = -1

@@ -51,20 +51,16 @@ class PathRules:
 
         Raises RefusedError (invalid-arguments) that names every parameter at fault.
         """
-        faults = []
+        faults: dict[str, str] = {}
         for name, rule in self._rules.items():
             if name not in arguments:
                 continue
             try:
                 arguments[name] = _checked(rule, arguments[name])
             except ValueError as error:
-                faults.append(f"`{name}` {error}")
+                faults[f"/{name}"] = f"`{name}` {error}"
         if faults:
-            raise RefusedError(
-                "; ".join(faults),
-                code="invalid-arguments",
-                hint="give a path relative to the root folder, such as sub/name.txt",
-            )
+            raise _refused(faults)
 
     def absolute(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
         """Applied arguments with absolute paths, for a place whose folder is not the project."""
@@ -83,6 +79,16 @@ def compile_path_rules(schema: Mapping[str, Any], project: Path) -> PathRules | 
     roots = {name: _root(each) for name, each in properties.items()}
     rules = {name: _rule(root, project) for name, root in roots.items() if root is not None}
     return PathRules(rules, str(project.absolute())) if rules else None
+
+
+def _refused(faults: Mapping[str, str]) -> RefusedError:
+    listed = [{"pointer": place, "message": message} for place, message in faults.items()]
+    return RefusedError(
+        "; ".join(faults.values()),
+        code="invalid-arguments",
+        hint="give a path relative to the root folder, such as sub/name.txt",
+        details={"faults": listed},
+    )
 
 
 def _root(schema: Any) -> str | None:

@@ -16,6 +16,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from toolrt.bindings.group import FIRST_LOOK_S, LAST_LOOK_S, LOST, ExitWatch, Leader
+from toolrt.bindings.oom import oom_kills
 from toolrt.bindings.outputs import Captured, Streams
 from toolrt.bindings.spawn import ProcessRequest, spawn, spawn_error
 from toolrt.core.errors import BindingError
@@ -24,6 +25,7 @@ __all__ = ["Captured", "Finished", "Process", "ProcessRequest", "ProcessRunner"]
 
 GRACE_S = 2.0
 FLOOD_BYTES = 64 * 1024**2
+_FIRST_READ_S = 0.001
 _DRAIN_S = 0.2
 _GIVE_UP_S = 3.0
 
@@ -33,6 +35,7 @@ class Finished:
     """How a child ended, what it said, and the seconds it took.
 
     `exit_code` is None when a signal ended it; both are None when somebody else took its status.
+    `out_of_memory` says that the kernel killed it for want of memory.
     """
 
     exit_code: int | None
@@ -40,6 +43,7 @@ class Finished:
     stdout: Captured
     stderr: Captured
     time_s: float
+    out_of_memory: bool = False
 
 
 class ProcessRunner:
@@ -89,7 +93,6 @@ class Process:
     ) -> None:
         self._loop, self._grace_s, self._forget = loop, grace_s, forget
         self._done: asyncio.Future[Finished] = loop.create_future()
-        self._timer: asyncio.TimerHandle | None = None
         self._is_over = self._is_ending = False
         self._look_s, self._kill_at = FIRST_LOOK_S, 0.0
         self._started = time.perf_counter()
@@ -101,13 +104,19 @@ class Process:
             raise
         self._watch = ExitWatch(loop, self._leader, self._on_exit)
         self._streams.begin()
+        # many commands are over before it is worth watching their pipes: those are read once
+        self._timer = loop.call_later(_FIRST_READ_S, self._streams.watch)
+        self._oom_kills = oom_kills()
 
     @property
     def pid(self) -> int:
         return self._leader.pid
 
     async def finished(self) -> Finished:
-        """Wait for the end. Raises BindingError `output-flood` for more than 64 MiB of output."""
+        """Wait for the end. Raises BindingError `output-flood` for more than 64 MiB of output.
+
+        When the runner is closed meanwhile, this is cancelled.
+        """
         try:
             return await self._done
         finally:
@@ -128,31 +137,38 @@ class Process:
     def _on_read(self) -> None:
         if self._streams.total > FLOOD_BYTES:
             self._flooded()
-        elif self._leader.status is not None and not self._streams.is_draining:
+        elif self._has_exited_by_itself() and not self._streams.is_draining:
             self._finish()
 
     def _on_exit(self) -> None:
         self._streams.read_rest()
-        if self._streams.is_draining and not self._is_ending:
-            self._timer = self._loop.call_later(_DRAIN_S, self._finish)
+        if not self._has_exited_by_itself():
             return
-        self._finish()
+        if not self._streams.is_draining:
+            self._finish()
+            return
+        self._timer.cancel()
+        self._streams.watch()
+        self._timer = self._loop.call_later(_DRAIN_S, self._finish)
+
+    def _has_exited_by_itself(self) -> bool:
+        return self._leader.status is not None and not self._is_ending
 
     def _finish(self) -> None:
-        if self._is_over or self._is_ending:
-            return
+        if not self._done.done():
+            self._done.set_result(self._finished())
         self._over()
-        if self._done.done():
-            return
+
+    def _finished(self) -> Finished:
         status = self._leader.status
-        self._done.set_result(
-            Finished(
-                exit_code=status if status is not None and 0 <= status < LOST else None,
-                signal=-status if status is not None and status < 0 else None,
-                stdout=self._streams.stdout.captured(),
-                stderr=self._streams.stderr.captured(),
-                time_s=time.perf_counter() - self._started,
-            )
+        has_code = status is not None and 0 <= status < LOST
+        return Finished(
+            exit_code=status if has_code else None,
+            signal=-status if status is not None and status < 0 else None,
+            stdout=self._streams.stdout.captured(),
+            stderr=self._streams.stderr.captured(),
+            time_s=time.perf_counter() - self._started,
+            out_of_memory=status == -signal.SIGKILL and oom_kills() > self._oom_kills,
         )
 
     def _flooded(self) -> None:
@@ -169,6 +185,8 @@ class Process:
         if self._loop.is_closed():
             self._end_at_once()
             return
+        self._timer.cancel()
+        self._streams.watch()
         self._leader.signal_group(first)
         self._kill_at = self._loop.time() + grace_s
         self._look()
@@ -198,8 +216,8 @@ class Process:
 
     def _over(self) -> None:
         self._is_over = True
-        if self._timer is not None:
-            self._timer.cancel()
+        self._done.cancel()
+        self._timer.cancel()
         self._watch.stop()
         self._streams.close()
         self._forget(self)

@@ -6,18 +6,21 @@ arguments is `await fn(**arguments)` and little else.
 
 import asyncio
 import functools
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
 
 from toolrt.bindings.python_errors import failure_of
+from toolrt.bindings.python_targets import Target
 from toolrt.bindings.threads import ThreadPool
 from toolrt.core.calls import Invocation
 from toolrt.core.context import Context
 from toolrt.core.errors import CallError
+from toolrt.core.faults import FaultError
 from toolrt.core.results import Answer
 from toolrt.schemas.conversion import Adaptor
+from toolrt.schemas.signatures import Callee, read_callee
 from toolrt.schemas.values import to_plain
 
 
@@ -62,6 +65,16 @@ class Linked:
             if _is_from_outside(error):
                 raise
             self.reraise(error)
+
+
+def link(target: Target, properties: Iterable[str], project: Path) -> Linked:
+    """A target with its call settled; `properties` are the names in the tool's input schema."""
+    try:
+        callee = read_callee(target.declared, project, skip=target.skip)
+    except FaultError:
+        callee = Callee(target.label, "", ())
+    context = next((each.key for each in callee.parameters if each.is_context), None)
+    return Linked(target.fn, target.label, project, Adaptor(callee, properties), context)
 
 
 class OnLoop:

@@ -3,11 +3,9 @@
 Also used by the worker processes of `run_in: process`, which find the same callable there.
 """
 
-import functools
-import inspect
 import threading
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -20,12 +18,16 @@ Make = Callable[[], Mapping[str, Any]]
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """`fn` is called, `declared` is read: its signature without the first `skip` parameters."""
+    """`fn` is called, `declared` is read: its signature without the first `skip` parameters.
+
+    `cls` is the class whose object is made at the first call.
+    """
 
     fn: Callable[..., Any]
     declared: Callable[..., Any]
     label: str
     skip: int = 0
+    cls: type | None = None
 
 
 def find_target(
@@ -59,7 +61,7 @@ def _imported(project: Path, dotted: str, key: str) -> Any:
 
 def _attribute(owner: Any, name: str, label: str) -> Any:
     try:
-        return functools.reduce(lambda found, each: attribute_of(found, each, label), [name], owner)
+        return attribute_of(owner, name, label)
     except FaultError as error:
         raise FaultError(*error.under("call")) from error
 
@@ -76,15 +78,15 @@ def _callable(found: Any, label: str) -> Target:
 
 
 def _late(cls: type, owner: str, method: str, init: Make | None) -> Target:
+    raw = next((vars(each)[method] for each in cls.__mro__ if method in vars(each)), None)
+    if raw is None and method == "__call__":
+        message = f"a `{cls.__name__}` cannot be called"
+        raise FaultError(Fault("not-callable", message, hint="name its method under `call`"))
     declared = _attribute(cls, method, owner)
-    if method == "__call__" and "__call__" not in {name for each in cls.__mro__ for name in vars(each)}:
-        hint = "name its method under `call`"
-        raise FaultError(Fault("not-callable", f"a `{cls.__name__}` cannot be called", (), hint))
-    label = owner if method == "__call__" else f"{owner}.{method}"
-    target = _callable(declared, label)
-    is_bound = isinstance(inspect.getattr_static(cls, method), classmethod | staticmethod)
-    fn = target.fn if is_bound else _LateMethod(cls, method, init)
-    return Target(fn, declared, label, skip=0 if is_bound else 1)
+    target = _callable(declared, owner if method == "__call__" else f"{owner}.{method}")
+    if isinstance(raw, classmethod | staticmethod):
+        return target
+    return replace(target, fn=_LateMethod(cls, method, init), skip=1, cls=cls)
 
 
 class _LateMethod:

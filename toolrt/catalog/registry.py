@@ -6,15 +6,12 @@ from toolrt.catalog.snapshot import Snapshot
 class Registry:
     """The current snapshot. Calls keep the one that they began with."""
 
-    __slots__ = ("_current",)
+    __slots__ = ("current",)
 
     def __init__(self, snapshot: Snapshot) -> None:
-        self._current = snapshot
-
-    def current(self) -> Snapshot:
-        return self._current
+        self.current = snapshot
 
     def swap(self, snapshot: Snapshot) -> Snapshot:
         """Make `snapshot` the current one and give back the one before."""
-        before, self._current = self._current, snapshot
+        before, self.current = self.current, snapshot
         return before

@@ -60,7 +60,7 @@ class Invocation:
     generation: int = 0
     dry_run: bool = False
     attempts: int = 0
-    failed: list[Attempt] = field(default_factory=list)
+    failed: tuple[Attempt, ...] = ()
     sent: Sent = "maybe"
     is_orphaned: bool = False
     on_progress: Callable[[float, float | None, str], None] | None = None

@@ -42,20 +42,19 @@ class Secret:
 class Redactor:
     """Takes known secrets of at least 6 characters, and their usual encodings, out of texts."""
 
-    __slots__ = ("_forms", "_seen")
+    __slots__ = ("_forms", "_seen", "is_armed")
 
     def __init__(self) -> None:
         self._seen: set[str] = set()
         self._forms: list[str] = []
-
-    def __bool__(self) -> bool:
-        return bool(self._forms)
+        self.is_armed = False
 
     def learn(self, text: str) -> None:
         """From now on `text` is a secret."""
         if len(text) < _SHORTEST or text in self._seen:
             return
         self._seen.add(text)
+        self.is_armed = True
         self._forms = sorted({*self._forms, *_forms_of(text)}, key=len, reverse=True)
 
     def text(self, text: str) -> str:

@@ -6,7 +6,8 @@ A binding answers with an `Answer`; the stages pass an `Outcome` outwards; the c
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from types import MappingProxyType
+from typing import Any, Literal, NamedTuple
 
 from toolrt.core.errors import CallError
 
@@ -61,17 +62,14 @@ class Attempt:
     delay_s: float = 0.0
 
 
-@dataclass(slots=True)
-class Outcome:
-    """What travels outwards through the stages: an answer, or the failure in its place."""
-
-    answer: Answer | None = None
-    failure: Failure | None = None
+Outcome = Answer | Failure
+"""What travels outwards through the stages: an answer, or the failure in its place."""
 
 
-@dataclass(frozen=True, slots=True)
-class ToolResult:
+class ToolResult(NamedTuple):
     """What every door gives back for a call; `document()` is its wire shape.
+
+    A named tuple, because it is made for every call and a frozen dataclass costs six times that.
 
     `text` and `data` are for the model. `time_s` spans the whole call, `attempts` counts tries
     at the binding. `untrusted` is always true: tool output is data, never instructions.
@@ -88,7 +86,7 @@ class ToolResult:
     generation: int = 0
     final: bool = False
     to: Literal["both", "model", "user"] = "both"
-    context: Mapping[str, Any] = field(default_factory=dict)
+    context: Mapping[str, Any] = MappingProxyType({})
 
     def document(self) -> dict[str, Any]:
         """JSON-ready mapping, the same for CLI, REST, MCP and journal."""

@@ -48,7 +48,7 @@ _DEEPEST = 40
 _WORDS = (
     (re.compile(r"block that needs to be closed is '(\w+)'"), "`{{% {0} %}}` is never closed"),
     (re.compile(r"unexpected end of template"), "`{{{{` is never closed"),
-    (re.compile(r"got 'end of (?:print|statement)"), "the expression ends too early"),
+    (re.compile(r"(?:got|unexpected) 'end of (?:print|statement)"), "the expression ends too early"),
     (re.compile(r"(?:got|[Uu]nexpected|unexpected char) '(.+?)'"), "unexpected `{0}`"),
     (re.compile(r"unknown tag '(\w+)'"), "`{{% {0} %}}` closes nothing"),
 )
@@ -232,11 +232,6 @@ class _Checker(NodeVisitor):
         with self._guarding([node.left]):
             self.visit(node.left)
         self.visit(node.right)
-
-    def visit_And(self, node: nodes.And) -> None:  # noqa: N802 - as above
-        with self._guarding([node.left]):
-            self.visit(node.left)
-            self.visit(node.right)
 
     def visit_CondExpr(self, node: nodes.CondExpr) -> None:  # noqa: N802 - as above
         with self._guarding([node.test]):

@@ -5,7 +5,7 @@ heavy is imported for them.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, NoReturn
 
 from toolrt.core.errors import CallError, RefusedError
@@ -18,34 +18,23 @@ from toolrt.expressions.vocabulary import Names
 
 _NAME = r"[^\W\d]\w*"
 _PIECES = re.compile(rf"(?<!\{{)\{{\{{\s*({_NAME}(?:\.{_NAME})*)\s*\}}\}}|(\$\{{[^{{}}]*\}})")
-_WORDS = frozenset({"true", "false", "none", "True", "False", "None"})
+_ODD = frozenset({"true", "false", "none", "True", "False", "None"})
 LONGEST = 1024 * 1024
 
 
 def compile_plain(text: str, slot: Slot, names: Names) -> Template | None:
     """The template, or None when `text` holds more than names. Raises FaultError."""
     pieces = _PIECES.split(text)
-    if _is_more_than_names(text, pieces[1::3]):
+    paths = [path for path in pieces[1::3] if path]
+    if text.count("{{") != len(paths) or "{%" in text or not _ODD.isdisjoint(paths):
+        return None
+    if "__" in text and any(key.startswith("__") for path in paths for key in path.split(".")):
         return None
     if len(pieces) == 1 and "${" not in text:
         return Template(text, slot, None)
-    # constant, dotted name or None, reference or None, and so on; a constant ends it
-    is_lone = len(pieces) == 4 and not pieces[0] and not pieces[3] and pieces[1] is not None  # noqa: PLR2004 - as the comment says
-    try:
-        parts = _parts(pieces, names)
-    except FaultError:
-        raise FaultError(*_faults(text, names, is_lone=is_lone)) from None
-    readings = [part for part in parts if isinstance(part, Reading)]
-    if not all(_is_right(part, names, is_lone) for part in parts):
-        raise FaultError(*_faults(text, names, is_lone=is_lone))
-    return Template(
-        text,
-        slot,
-        Lone(readings[0]) if is_lone else Joined(parts),
-        parameters=frozenset([each.name for each in readings if not each.is_root]),
-        references=tuple([each.reference for each in parts if isinstance(each, Revealing)]),
-        is_lone=is_lone,
-    )
+    if len(paths) == 1 and pieces == ["", paths[0], None, ""]:
+        return _compile_lone(text, paths[0], slot, names)
+    return _compile_joined(text, pieces, slot, names)
 
 
 class Reading:
@@ -184,40 +173,69 @@ def optional_fault(name: str, offset: int) -> Fault:
     )
 
 
-def _is_more_than_names(text: str, paths: list[str | None]) -> bool:
-    names = [path for path in paths if path is not None]
-    if text.count("{{") != len(names) or "{%" in text:
-        return True
-    return any(path in _WORDS or "__" in path for path in names)
+def _compile_lone(text: str, path: str, slot: Slot, names: Names) -> Template:
+    reading = _reading(path, names)
+    if not _may_read(reading, names):
+        raise FaultError(*_faults(text, names, is_lone=True))
+    return Template(text, slot, Lone(reading), parameters=_parameters([reading]), is_lone=True)
+
+
+def _compile_joined(text: str, pieces: list[Any], slot: Slot, names: Names) -> Template:
+    try:
+        parts = _parts(pieces, names)
+    except FaultError:
+        raise FaultError(*_faults(text, names, is_lone=False)) from None
+    return Template(
+        text,
+        slot,
+        Joined(parts),
+        parameters=_parameters(parts),
+        references=tuple([each.reference for each in parts if isinstance(each, Revealing)]),
+    )
 
 
 def _parts(pieces: list[Any], names: Names) -> list[Part]:
+    """`pieces` repeats constant, dotted name or None, reference or None; a constant ends it.
+
+    Raises FaultError, without saying which, when there are faults.
+    """
     parts: list[Part] = []
-    for index in range(0, len(pieces) - 1, 3):
-        constant, path, reference = pieces[index : index + 3]
+    for constant, path, written in zip(pieces[::3], pieces[1::3], pieces[2::3], strict=False):
         if constant:
             parts.append(constant)
-        parts.append(_reading(path, names) if path else Revealing(parse(reference)))
+        parts.append(_reading(path, names) if path else Revealing(parse(written)))
     if pieces[-1]:
         parts.append(pieces[-1])
+    if not all(_may_stand(part, names) for part in parts):
+        raise FaultError
     return parts
 
 
 def _reading(path: str, names: Names) -> Reading:
-    name, *keys = path.split(".")
-    return Reading(name, tuple(keys), is_root=name in names.roots)
+    name, _, rest = path.partition(".")
+    return Reading(name, tuple(rest.split(".")) if rest else (), is_root=name in names.roots)
 
 
-def _is_right(part: Part, names: Names, is_lone: bool) -> bool:
-    """Whether nothing is wrong with `part`; only else are offsets worth looking up."""
+def _may_stand(part: Part, names: Names) -> bool:
+    """Whether it may be a part of a longer text."""
     if isinstance(part, str):
         return "${" not in part
     if isinstance(part, Revealing):
         return True
-    if part.is_root:
-        known = names.known_keys.get(part.name)
-        return not part.keys or known is None or part.keys[0] in known
-    return part.name in names.parameters and (is_lone or part.name not in names.optional)
+    return _may_read(part, names) and (part.is_root or part.name not in names.optional)
+
+
+def _may_read(reading: Reading, names: Names) -> bool:
+    if not reading.is_root:
+        return reading.name in names.parameters
+    known = names.known_keys.get(reading.name)
+    return known is None or not reading.keys or reading.keys[0] in known
+
+
+def _parameters(parts: Iterable[Part]) -> frozenset[str]:
+    return frozenset(
+        [each.name for each in parts if isinstance(each, Reading) and not each.is_root]
+    )
 
 
 def _faults(text: str, names: Names, *, is_lone: bool) -> list[Fault]:

@@ -24,6 +24,7 @@ _KINDS: tuple[Kind, ...] = ("env", "file", "secret", "caller", "tenant")
 REFERENCE = re.compile(r"\$\{[^{}]*\}")
 """A whole `${…}`; what is inside may still be wrong."""
 
+_LITERAL = 'write ${env:NAME}; a literal `${` is `{{ "$" }}{`'
 _SPLIT = re.compile(r"([A-Za-z]+):(.*?)(?::-(.*))?", re.DOTALL)
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9_.-]*")
@@ -139,8 +140,9 @@ def parse(text: str, offset: int = 0) -> Reference:
     kind, name, default = match.groups()
     known = next((each for each in _KINDS if each == kind), None)
     if known is None:
-        close = nearest(kind, _KINDS)
-        hint = f"did you mean `${{{close}:{name}}}`?" if close else _hint(name)
+        close = nearest(kind, _KINDS, cutoff=0.6)
+        all_kinds = "there are " + ", ".join(_KINDS)
+        hint = f"did you mean `${{{close}:{name}}}`?" if close else all_kinds
         raise _fault(f"`{kind}` is no kind of reference", hint, offset + 2)
     if default is not None and known != "env":
         raise _fault("only `${env:…}` may have a default", None, offset)
@@ -162,21 +164,18 @@ def faults_in(text: str, offset: int) -> Iterator[Fault]:
     """What is wrong with the references in a text without `{{ }}` that stands at `offset`."""
     end = 0
     for match in REFERENCE.finditer(text):
-        yield from unfinished(text[end : match.start()], offset + end)
+        yield from _unfinished(text[end : match.start()], offset + end)
         yield from faults_of(match[0], offset + match.start())
         end = match.end()
-    yield from unfinished(text[end:], offset + end)
+    yield from _unfinished(text[end:], offset + end)
 
 
-def unfinished(text: str, offset: int) -> tuple[Fault, ...]:
+def _unfinished(text: str, offset: int) -> tuple[Fault, ...]:
     """The fault of a text without whole references, at `offset`, that still holds a `${`."""
     found = text.find("${")
     if found < 0:
         return ()
     return _fault("`${` begins a reference that does not end", _LITERAL, offset + found).faults
-
-
-_LITERAL = 'write ${env:NAME}; a literal `${` is `{{ "$" }}{`'
 
 
 def _is_name(kind: Kind, name: str) -> bool:

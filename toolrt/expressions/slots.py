@@ -30,6 +30,14 @@ _XML = str.maketrans(
 )
 
 
+def _plain(value: Any) -> Any:
+    """What JSON does not know but a Python tool may return."""
+    return list(value) if isinstance(value, (set, frozenset)) else str(value)
+
+
+_JSON = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=_plain)
+
+
 class UnfitError(ValueError):
     """A text that a slot cannot hold; the message goes on from 'the value …' and shows none."""
 
@@ -58,9 +66,7 @@ def as_text(value: Any) -> str:
     """A JSON value as people write it: texts bare, everything else as compact JSON."""
     if isinstance(value, str):
         return value
-    return json.dumps(
-        value, ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=_plain
-    )
+    return str(value) if value.__class__ is int else _JSON.encode(value)
 
 
 def path_segment(text: str) -> str:
@@ -76,11 +82,6 @@ def _reason(error: ValueError) -> str:
     if isinstance(error, UnicodeEncodeError):
         return "holds half of a surrogate pair, which is no character"
     return "cannot be written as text"
-
-
-def _plain(value: Any) -> Any:
-    """What JSON does not know but a Python tool may return."""
-    return list(value) if isinstance(value, (set, frozenset)) else str(value)
 
 
 def _text(text: str) -> str:

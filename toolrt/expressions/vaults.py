@@ -121,11 +121,13 @@ def read_file(path: Path) -> str | None:
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except (OSError, ValueError):
         return None
-    with os.fdopen(descriptor, "rb") as file:
+    try:
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode) or status.st_size > _LARGEST:
             return None
-        return _secret_text(file.read(_LARGEST + 1))
+        return _secret_text(os.read(descriptor, _LARGEST + 1))
+    finally:
+        os.close(descriptor)
 
 
 def _output(child: "subprocess.Popen[bytes]") -> bytes:

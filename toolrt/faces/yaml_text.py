@@ -12,6 +12,7 @@ from typing import Any
 Path = tuple[str | int, ...]
 
 _PLAIN = re.compile(r"[A-Za-z_/.][A-Za-z0-9_/.+@=()-]*(?:,? [A-Za-z0-9_/.+@=()-]+)*")
+_MEASURE = re.compile(r"\d+(?:\.\d+)?(?:ms|[smhdB]|[KMG]i?B)")
 _WORDS = frozenset({"true", "false", "yes", "no", "on", "off", "null", "y", "n"})
 _NUMBER = re.compile(r"[-+.0-9][0-9_.eE+:-]*")
 _ACTING = re.compile(
@@ -55,6 +56,8 @@ def _item(item: Any, path: Path, indent: str) -> Iterator[tuple[str, Path]]:
 def _scalar(value: Any) -> str:
     if isinstance(value, str) and _is_plain(value):
         return value
+    if isinstance(value, str) and '"' in value and "'" not in value and value.isprintable():
+        return f"'{value}'"
     made = json.dumps(value, ensure_ascii=False, default=str)
     return _ACTING.sub(lambda match: f"\\U{ord(match[0]):08x}", made)
 
@@ -62,4 +65,6 @@ def _scalar(value: Any) -> str:
 def _is_plain(text: str) -> bool:
     if text.lower() in _WORDS or _NUMBER.fullmatch(text):
         return False
+    if _MEASURE.fullmatch(text):
+        return True
     return _PLAIN.fullmatch(text) is not None

@@ -7,9 +7,11 @@ chain is folded once a tool and generation, at its first call, from `ORDER`.
 import asyncio
 import logging
 from collections.abc import Callable
+from itertools import count
 from random import Random
 from typing import Any
 
+from toolrt.catalog.registry import Registry
 from toolrt.catalog.snapshot import Snapshot, ToolEntry
 from toolrt.core.calls import Caller, Invocation
 from toolrt.core.clock import Clock
@@ -20,7 +22,7 @@ from toolrt.observe.log import log_call
 from toolrt.observe.log import logger as call_log
 from toolrt.pipeline.budget import RetryBudgets
 from toolrt.pipeline.deadline import Deadlines
-from toolrt.pipeline.stage import Equipment, Handler, Stage, failed, fold
+from toolrt.pipeline.stage import Equipment, Handler, Stage, fold
 from toolrt.pipeline.stages.attempt import attempt
 from toolrt.pipeline.stages.find import find, usable
 from toolrt.pipeline.stages.prepare import prepare
@@ -40,11 +42,11 @@ log = logging.getLogger("toolrt")
 class Plan:
     """A tool of one generation with its chain folded: all that a call needs."""
 
-    __slots__ = ("chain", "entry", "generation", "shape", "total_s")
+    __slots__ = ("chain", "entry", "is_usable", "shape", "total_s")
 
-    def __init__(self, snapshot: Snapshot, entry: ToolEntry, equipment: Equipment) -> None:
+    def __init__(self, entry: ToolEntry, equipment: Equipment) -> None:
         self.entry = entry
-        self.generation = snapshot.generation
+        self.is_usable = entry.blocked is None and entry.refusal is None
         self.total_s = entry.manifest.timeout.total
         self.chain: Handler = fold(RINGS, entry, equipment, _unreachable)
         self.shape = Shape(entry, equipment)
@@ -55,12 +57,12 @@ class Gateway:
 
     def __init__(
         self,
-        current: Callable[[], Snapshot],
+        registry: Registry,
         references: References,
         clock: Clock,
         random: Random | None = None,
     ) -> None:
-        self._current = current
+        self._registry = registry
         self._clock = clock
         self._deadlines: Deadlines | None = None
         self._equipment = Equipment(
@@ -70,6 +72,8 @@ class Gateway:
             RetryBudgets(),
             random or Random(),  # noqa: S311 - jitter and call ids, no authority
         )
+        self._id_prefix = f"{self._equipment.random.getrandbits(96):024x}"
+        self._numbers = count(1)
         self._planned: Snapshot | None = None
         self._plans: dict[str, Plan] = {}
 
@@ -82,7 +86,7 @@ class Gateway:
     ) -> ToolResult:
         """Run one call to its end. Raises nothing but cancellation: failures are results."""
         started = self._clock.monotonic()
-        snapshot = self._current()
+        snapshot = self._registry.current
         invocation = Invocation(
             self._new_id(), name, arguments, caller or ANONYMOUS, self._clock, started, started
         )
@@ -90,7 +94,8 @@ class Gateway:
         invocation.on_progress = on_progress
         try:
             plan = self._plan(snapshot, name)
-            usable(plan.entry)
+            if not plan.is_usable:
+                usable(plan.entry)
             invocation.deadline = started + plan.total_s
             result = plan.shape.result(invocation, await plan.chain(invocation))
         except CallError as error:
@@ -111,7 +116,7 @@ class Gateway:
             CallError: the call would be refused.
         """
         started = self._clock.monotonic()
-        plan = self._plan(self._current(), name)
+        plan = self._plan(self._registry.current, name)
         invocation = Invocation(
             self._new_id(), name, arguments, caller or ANONYMOUS, self._clock, started, started
         )
@@ -120,18 +125,17 @@ class Gateway:
 
         async def look(checked: Invocation) -> Any:
             request.update(plan.entry.binding.preview(checked))
-            return failed(RefusedError("dry run"))
+            return Failure("internal", "nothing ran")
 
         outcome = await fold((prepare, validate), plan.entry, self._equipment, look)(invocation)
-        if not request and outcome.failure is not None:
-            failure = outcome.failure
+        if not request and isinstance(outcome, Failure):
             raise RefusedError(
-                failure.message, code=failure.code, hint=failure.hint, details=failure.details
+                outcome.message, code=outcome.code, hint=outcome.hint, details=outcome.details
             )
         return {"tool": name, "arguments": invocation.arguments, "request": request}
 
     def _new_id(self) -> str:
-        return f"{self._equipment.random.getrandbits(128):032x}"
+        return f"{self._id_prefix}{next(self._numbers):08x}"
 
     def close(self) -> None:
         """Forget the timer of the loop."""
@@ -143,7 +147,7 @@ class Gateway:
             self._planned, self._plans = snapshot, {}
         plan = self._plans.get(name)
         if plan is None:
-            plan = Plan(snapshot, find(snapshot, name), self._equipment)
+            plan = Plan(find(snapshot, name), self._equipment)
             self._plans[name] = plan
         return plan
 

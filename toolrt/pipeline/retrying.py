@@ -113,7 +113,7 @@ class _Series:
         if not self.retrying.budget.take(getattr(error, "status", None)):
             error.details["retry_budget"] = "empty"
             return True
-        self.invocation.failed.append(Attempt(number, error.code, self.delay_s))
+        self.invocation.failed += (Attempt(number, error.code, self.delay_s),)
         return False
 
     def _has_time(self, error: CallError) -> bool:

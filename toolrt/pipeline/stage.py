@@ -11,8 +11,7 @@ from random import Random
 from toolrt.catalog.snapshot import ToolEntry
 from toolrt.core.calls import Invocation
 from toolrt.core.clock import Clock
-from toolrt.core.errors import CallError
-from toolrt.core.results import Failure, Outcome
+from toolrt.core.results import Outcome
 from toolrt.expressions.references import References
 from toolrt.pipeline.budget import RetryBudgets
 from toolrt.pipeline.deadline import Deadlines
@@ -43,8 +42,3 @@ def fold(
     for stage in reversed(list(stages)):
         handler = stage(entry, equipment, handler)
     return handler
-
-
-def failed(error: CallError) -> Outcome:
-    """The outcome of an expected failure."""
-    return Outcome(failure=Failure.of(error))

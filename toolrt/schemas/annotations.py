@@ -115,7 +115,7 @@ def readable(annotation: Any) -> Any:
     if origin in _UNIONS:
         return typing.Union[tuple(map(readable, inner))]  # noqa: UP007 - their number varies
     if origin in {collections.abc.Iterable, list}:
-        return list[readable(inner[0])]  # type: ignore[misc]
+        return types.GenericAlias(list, (readable(inner[0]),))
     return annotation
 
 

@@ -16,7 +16,7 @@ from toolrt.schemas.phrases import describe, shown, visible, with_article
 from toolrt.schemas.plain import NotJsonError, plain
 from toolrt.schemas.settling import Settling
 from toolrt.schemas.shapes import Shape, Shapes
-from toolrt.schemas.text import not_an_object, not_json, parse_arguments, parse_json
+from toolrt.schemas.text import not_an_object, not_json, parse_arguments
 from toolrt.schemas.validators import (
     BadSchemaError,
     Validator,
@@ -25,7 +25,7 @@ from toolrt.schemas.validators import (
     violations,
 )
 
-__all__ = ["ArgumentChecker", "parse_arguments", "parse_json"]
+__all__ = ["ArgumentChecker", "parse_arguments"]
 
 _MOST_EXPLAINED = 20_000
 """Values times alternatives that are explained one by one; each costs some 15 us and 1.5 KB."""

@@ -31,15 +31,6 @@ def coerced(arguments: dict[str, Any], shapes: Shapes) -> tuple[dict[str, Any], 
     return arguments, coercing.notes
 
 
-def read_text(text: str, shape: Shape) -> Any:
-    """The number or boolean that `text` spells out, where `shape` takes nothing else; or `text`."""
-    for types, read in _READERS:
-        if shape.takes_only(*types):
-            value = read(text)
-            return text if value is _UNREAD else value
-    return text
-
-
 class _Coercing:
     """One pass over arguments; collects notes."""
 
@@ -68,7 +59,11 @@ class _Coercing:
     def _text(self, text: str, shape: Shape) -> Any:
         if shape.takes_only("array", "object"):
             return _container(text, shape)
-        return read_text(text, shape)
+        for types, read in _READERS:
+            if shape.takes_only(*types):
+                value = read(text)
+                return text if value is _UNREAD else value
+        return text
 
     def _note(self, path: Path, sent: Any, made: Any) -> None:
         is_sensitive = any(shape.is_sensitive for shape in self.shapes.along(path))

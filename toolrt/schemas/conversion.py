@@ -5,6 +5,7 @@ each in its place. Where every type is plain JSON there is nothing to do, and no
 """
 
 from collections.abc import Iterable, Mapping
+from types import GenericAlias
 from typing import Any
 
 from toolrt.core.errors import RefusedError
@@ -49,9 +50,9 @@ def field_types(parameters: Iterable[Parameter]) -> dict[str, Any]:
     made: dict[str, Any] = {}
     for each in parameters:
         if each.kind == VAR_POSITIONAL:
-            made[each.key] = list[each.annotation]  # type: ignore[name-defined]
+            made[each.key] = GenericAlias(list, (each.annotation,))
         elif each.kind == VAR_KEYWORD:
-            made[EXTRA] = dict[str, each.annotation]  # type: ignore[name-defined]
+            made[EXTRA] = GenericAlias(dict, (str, each.annotation))
         else:
             made[each.key] = each.annotation
     return made

@@ -25,15 +25,15 @@ from toolrt.schemas.shapes import Shape, Shapes, at
 from toolrt.schemas.validators import Violation
 
 _CLOSE = 0.6
+_LONGEST_NAME = 64
+_MOST_COMPARED = 500
 
 Faults = Iterator[ArgumentFault]
 
 
-def explain(
-    found: Sequence[Violation], value: Any, shapes: Shapes, hidden: frozenset[str] = frozenset()
-) -> list[ArgumentFault]:
-    """The faults behind the violations of `value`, at most 20; `hidden` names stay unsaid."""
-    explaining = Explaining(value, shapes, hidden)
+def explain(found: Sequence[Violation], value: Any, shapes: Shapes) -> list[ArgumentFault]:
+    """The faults behind the violations of `value`, at most 20."""
+    explaining = Explaining(value, shapes)
     faults: dict[tuple[str, str], ArgumentFault] = {}
     for violation in found:
         for fault in explaining.faults(violation):
@@ -46,12 +46,11 @@ def explain(
 class Explaining:
     """A value, its schema, and the words for what is wrong between them."""
 
-    __slots__ = ("hidden", "shapes", "value")
+    __slots__ = ("shapes", "value")
 
-    def __init__(self, value: Any, shapes: Shapes, hidden: frozenset[str]) -> None:
+    def __init__(self, value: Any, shapes: Shapes) -> None:
         self.value = value
         self.shapes = shapes
-        self.hidden = hidden
 
     def faults(self, violation: Violation) -> Faults:
         yield from EXPLAINED[violation.kind](self, violation)
@@ -133,7 +132,7 @@ def _unknown_names(on: Explaining, violation: Violation) -> Faults:
 
 
 def _unknown_name(on: Explaining, path: Path, name: str) -> ArgumentFault:
-    known = [one for one in on.shape(path).properties if path or one not in on.hidden]
+    known = list(on.shape(path).properties)
     sent = at(on.value, path)
     near = _near(name, [one for one in known if one not in sent]) or _near(name, known)
     within = f" in {subject(path)}" if path else ""
@@ -173,8 +172,8 @@ def _wrong_name(on: Explaining, violation: Violation) -> Faults:
 
 
 def _extra_items(on: Explaining, violation: Violation) -> Faults:
-    expected = on.expected(violation)
-    yield on.fault(violation.path, expected, but="one with more items than it may have")
+    message = f"{subject(violation.path)} has more items than are taken"
+    yield ArgumentFault(violation.path, message, "fewer items", on.got(violation.path))
 
 
 def _no_branch(on: Explaining, violation: Violation) -> Faults:
@@ -226,6 +225,9 @@ def _unchecked(on: Explaining, violation: Violation) -> Faults:
 
 def _near(name: str, known: Sequence[str]) -> str | None:
     """The nearest name; spelling in capitals or with `-` for `_` counts as the same."""
+    if len(name) > _LONGEST_NAME:
+        return None
+    known = known[:_MOST_COMPARED]
     same = {_folded(one): one for one in known}
     return same.get(_folded(name)) or nearest(name, known, _CLOSE)
 

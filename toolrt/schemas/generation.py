@@ -69,7 +69,7 @@ def _generator() -> Any:
     from pydantic.json_schema import GenerateJsonSchema  # noqa: PLC0415 - as above
 
     class Generator(GenerateJsonSchema):
-        ignored_warning_kinds = {"skipped-choice", "non-serializable-default"}  # noqa: RUF012
+        ignored_warning_kinds = {"skipped-choice", "non-serializable-default"}  # noqa: RUF012 - the base declares it so
 
         def field_title_should_be_set(self, schema: Any) -> bool:  # noqa: ARG002 - pydantic's name
             return False

@@ -34,7 +34,9 @@ ROLES: Final[Mapping[str, Role]] = {
 OWN_WORDS: Final = frozenset({"from", "default_from", "sensitive", "root", "allow_dash"})
 """What toolrt adds at a parameter."""
 
-IN_PLACE: Final = ("allOf", "anyOf", "oneOf", "not", "if", "then", "else", "dependentSchemas")
+IN_PLACE: Final = frozenset(
+    ("allOf", "anyOf", "oneOf", "not", "if", "then", "else", "dependentSchemas")
+)
 """Keywords whose schemas are about the very same value."""
 
 FORMATS: Final = frozenset(
@@ -56,7 +58,7 @@ OTHER_TYPE_NAMES: Final[Mapping[str, str]] = {
     "bool": "boolean", "list": "array", "dict": "object", "none": "null", "any": "",
 }  # fmt: skip
 OTHER_WORDS: Final[Mapping[str, str]] = {
-    "nullable": "write `type: [string, \"null\"]`",
+    "nullable": 'write `type: [string, "null"]`',
     "example": "write `examples: [...]`",
     "min": "did you mean `minimum`?",
     "max": "did you mean `maximum`?",

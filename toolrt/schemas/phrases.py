@@ -100,7 +100,8 @@ def number_range(schema: Mapping[str, Any]) -> str:
         return f"between {low} and {high}"
     above, below = schema.get("exclusiveMinimum"), schema.get("exclusiveMaximum")
     limits = (("at least", low), ("greater than", above), ("at most", high), ("less than", below))
-    return " and ".join(f"{word} {limit}" for word, limit in limits if limit is not None)
+    phrase = " and ".join(f"{word} {limit}" for word, limit in limits if limit is not None)
+    return f"of {phrase}" if phrase.startswith("at ") else phrase
 
 
 def alternatives(branches: list[Schema], root: Schema, depth: int = _DEEPEST) -> str:

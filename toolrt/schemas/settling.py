@@ -11,7 +11,6 @@ from typing import Any
 from toolrt.schemas.plain import plain
 from toolrt.schemas.shapes import ANYTHING, NOTHING, Shape, Shapes
 
-
 _MAY_CHANGE = frozenset((float, dict, list))
 
 

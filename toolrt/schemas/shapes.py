@@ -84,7 +84,7 @@ class Shapes:
 
     def of(self, schema: Schema) -> Shape:
         """The shape of `schema`, which is the root or stands inside it."""
-        if not isinstance(schema, Mapping):
+        if not isinstance(schema, dict):
             return ANYTHING
         key = id(schema)
         known = self._known.get(key)
@@ -152,13 +152,15 @@ def resolve(root: Any, ref: Any) -> Any:
 
 def unescaped(token: str) -> str:
     """One step of a JSON pointer in a URI fragment (RFC 6901, sections 4 and 6)."""
-    return unquote(token).replace("~1", "/").replace("~0", "~")
+    if "%" in token:
+        token = unquote(token)
+    return token.replace("~1", "/").replace("~0", "~") if "~" in token else token
 
 
 def at(value: Any, path: Iterable[str | int]) -> Any:
     """The value at `path`, or None."""
     for step in path:
-        if isinstance(value, Mapping):
+        if isinstance(value, dict):
             value = value.get(step)
         elif isinstance(value, list) and str(step).isdecimal() and int(step) < len(value):
             value = value[int(step)]
@@ -177,7 +179,7 @@ def _own(schema: Mapping[str, Any]) -> Shape:
     examples = schema.get("examples")
     return Shape(
         types=_types(schema),
-        properties=properties if isinstance(properties, Mapping) else {},
+        properties=properties if isinstance(properties, dict) else {},
         required=tuple(required) if isinstance(required, list) else (),
         additional=schema.get("additionalProperties", True),
         items=items,

@@ -142,10 +142,8 @@ def _function(fn: Any) -> Any:
 
 
 def _doc(fn: Any, function: Any) -> str | None:
-    own = inspect.getdoc(function)
-    if function is fn or isinstance(fn, functools.partial):
-        return own
-    return own if own != inspect.getdoc(object.__call__) else inspect.getdoc(type(fn))
+    is_object = not (isinstance(fn, functools.partial) or function is fn)
+    return inspect.getdoc(type(fn) if is_object and not function.__doc__ else function)
 
 
 def _refuse_unbound(function: Any, raw: list[inspect.Parameter], name: str, place: str) -> None:

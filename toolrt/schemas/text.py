@@ -14,8 +14,9 @@ from typing import Any, NoReturn
 from toolrt.core.errors import RefusedError
 from toolrt.core.faults import Path
 from toolrt.schemas.messages import ArgumentFault, invalid
-from toolrt.schemas.phrases import place, shown, visible
+from toolrt.schemas.phrases import place, with_article
 from toolrt.schemas.plain import MAX_DEPTH, MAX_DIGITS, NotJsonError, plain
+from toolrt.schemas.shapes import json_type
 
 MAX_BYTES = 4 * 1024 * 1024
 
@@ -60,9 +61,9 @@ def parse_json(text: str | bytes) -> Any:
 
 def not_an_object(value: Any) -> RefusedError:
     """The refusal of arguments that are something else than one JSON object."""
-    got = shown(value)
+    got = with_article(json_type(value)) if value is not None else "null"
     message = f"the arguments must be a JSON object, not {got}"
-    hint = 'send one object, like {"name": "value"}'
+    hint = 'send one object, like {"name": "value"}, and no text around it'
     return invalid(ArgumentFault((), message, "object", got), hint)
 
 
@@ -104,7 +105,7 @@ class _Reading:
     def float(self, digits: str) -> float:
         value = float(digits)
         if not math.isfinite(value):
-            raise _refused(f"{visible(digits)} is too large a number", "send a smaller number")
+            raise _refused("the JSON holds a number that is too large", "send a smaller number")
         return value
 
     def constant(self, name: str) -> NoReturn:
@@ -131,17 +132,15 @@ def _is_too_deep(text: str, value: Any) -> bool:
     if text.count("[") + text.count("{") <= MAX_DEPTH:
         return False
     level = [value]
-    for _ in range(MAX_DEPTH + 1):
-        level = [member for one in level for member in _members(one)]
-        if not level:
-            return False
-    return True
+    for _ in range(MAX_DEPTH):
+        level = [
+            inner for one in level for inner in _members(one) if isinstance(inner, (dict, list))
+        ]
+    return bool(level)
 
 
-def _members(value: Any) -> Iterable[Any]:
-    if isinstance(value, dict):
-        return value.values()
-    return value if isinstance(value, list) else ()
+def _members(value: dict[str, Any] | list[Any]) -> Iterable[Any]:
+    return value.values() if isinstance(value, dict) else value
 
 
 def _bad_text(text: str, error: json.JSONDecodeError) -> RefusedError:

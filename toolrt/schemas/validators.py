@@ -92,7 +92,7 @@ def compile_part(root: Mapping[str, Any], pointer: str) -> Validator:
 @cache
 def meta_validator(draft: str) -> Validator:
     """The validator of schemas themselves; `draft` is one of `DRAFTS`."""
-    return compile_validator({"$ref": draft})
+    return compile_validator({"$schema": draft, "$ref": draft})
 
 
 @lru_cache(maxsize=4096)

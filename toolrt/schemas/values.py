@@ -22,6 +22,7 @@ from typing import Any
 
 from toolrt.core.errors import BindingError
 
+_ENDLESS = "contains itself, or is nested too deeply"
 _SCALARS = frozenset({str, int, bool, type(None)})
 
 
@@ -42,11 +43,10 @@ def to_plain(value: Any) -> Any:
         return value if _is_plain(value) else _made_plain(value)
     except NotPlainError:
         raise
-    except RecursionError:
-        reason = "contains itself, or is nested too deeply"
-    except Exception as error:  # noqa: BLE001 - serialisers of the value's own are user code
-        reason = f"cannot be written as JSON ({type(error).__name__})"
-    raise NotPlainError(f"the tool returned a {_name(value)} that {reason}")
+    except Exception as error:  # serialisers of the value's own are user code
+        is_endless = isinstance(error, RecursionError)
+        reason = _ENDLESS if is_endless else f"cannot be written as JSON ({_name(error)})"
+        raise NotPlainError(f"the tool returned {_what(value)} that {reason}") from error
 
 
 def _is_plain(value: Any) -> bool:
@@ -89,7 +89,7 @@ def _by_pydantic(value: Any) -> Any:
         return to_jsonable_python(value, inf_nan_mode="null")
     except PydanticSerializationError:
         pass
-    raise NotPlainError(f"the tool returned a {_name(value)}, which has no JSON form")
+    raise NotPlainError(f"the tool returned {_what(value)}, which has no JSON form")
 
 
 def _number(value: float) -> float | None:
@@ -110,7 +110,7 @@ def _key(key: Any) -> str:
         return {None: "null", True: "true", False: "false"}[made]
     if isinstance(made, str | int | float):
         return str(made)
-    message = f"the tool returned a mapping with a {_name(key)} as key"
+    message = f"the tool returned a mapping with {_what(key)} as key"
     raise NotPlainError(message, hint="use texts as keys")
 
 
@@ -126,7 +126,7 @@ def _refuse(value: Any) -> Any:
     """An iterator may never end, and reading it may do things: the author must say so."""
     if hasattr(value, "close"):
         value.close()
-    message = f"the tool returned a {_name(value)}, which is not a value yet"
+    message = f"the tool returned {_what(value)}, which is not a value yet"
     raise NotPlainError(message, hint="return a list, or await it first")
 
 
@@ -140,6 +140,10 @@ _MAKERS: tuple[tuple[Any, Any], ...] = (
     (Sequence | AbstractSet | ValuesView, _array),
     (Iterator | AsyncIterator | Awaitable, _refuse),
 )
+
+
+def _what(value: Any) -> str:
+    return f"a value of type {_name(value)}"
 
 
 def _name(value: Any) -> str:

@@ -6,10 +6,18 @@ imported inside `transport`, on the first call, and nowhere else.
 
 from toolrt.bindings.network.addresses import Guard
 from toolrt.bindings.network.client import Client, Network
-from toolrt.bindings.network.messages import Endpoint, Reply, Request, TlsFiles
+from toolrt.bindings.network.messages import (
+    OWN_HEADERS,
+    Endpoint,
+    Reply,
+    Request,
+    TlsFiles,
+    is_token,
+)
 from toolrt.bindings.network.urls import Origin, Url, read_url
 
 __all__ = [
+    "OWN_HEADERS",
     "Client",
     "Endpoint",
     "Guard",
@@ -19,5 +27,6 @@ __all__ = [
     "Request",
     "TlsFiles",
     "Url",
+    "is_token",
     "read_url",
 ]

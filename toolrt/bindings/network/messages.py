@@ -1,5 +1,6 @@
 """What goes out and what comes back: plain values, no library behind them."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -7,7 +8,26 @@ from pathlib import Path
 from toolrt.bindings.network.addresses import Guard
 from toolrt.bindings.network.urls import Origin
 
+OWN_HEADERS = frozenset(
+    {
+        "accept-encoding",
+        "connection",
+        "content-length",
+        "expect",
+        "host",
+        "keep-alive",
+        "proxy-authorization",
+        "proxy-connection",
+        "te",
+        "trailer",
+        "transfer-encoding",
+        "upgrade",
+    }
+)
+"""Header fields that the client alone sets, in lower case."""
+
 _CLOSED = Guard()
+_TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")  # RFC 9110, section 5.6.2
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +55,7 @@ class Endpoint:
     tls: TlsFiles | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Request:
     """One request: `target` is the path and query as they go over the wire."""
 
@@ -45,10 +65,15 @@ class Request:
     body: bytes | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Reply:
     """A whole answer: header names in lower case, the body decoded and within its cap."""
 
     status: int
     headers: Mapping[str, str]
     body: bytes
+
+
+def is_token(name: str) -> bool:
+    """Whether `name` can name a header or a cookie."""
+    return _TOKEN.fullmatch(name) is not None

@@ -33,6 +33,8 @@ _MOST_HEADERS = 100
 _MOST_HEADER_BYTES = 8190
 _MOST_TO_ONE_HOST = 256
 _PLAIN_BODY_BYTES = 512 * 1024  # aiohttp warns about larger ones that are no file
+_GETS_TYPE = frozenset({"PATCH", "POST", "PUT"})  # from aiohttp, when the tool gives none
+_NO_TYPE = ("Content-Type",)
 _RUNNING: ContextVar[Invocation] = ContextVar("running")
 
 
@@ -48,7 +50,6 @@ class Transport:
             timeout=aiohttp.ClientTimeout(total=None),
             auto_decompress=False,
             trust_env=False,
-            skip_auto_headers=["Content-Type"],
             max_line_size=_MOST_HEADER_BYTES,
             max_field_size=_MOST_HEADER_BYTES,
             max_headers=_MOST_HEADERS,
@@ -77,6 +78,7 @@ class Transport:
             _wire_url(url),
             headers=request.headers,
             data=_data(request.body),
+            skip_auto_headers=_NO_TYPE if request.method in _GETS_TYPE else None,
             allow_redirects=False,
             timeout=_timeout(connect_timeout_s),
         ) as response:

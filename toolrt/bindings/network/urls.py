@@ -41,7 +41,7 @@ class Origin:
         return f"{self.scheme}://{self.authority}"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Url:
     """A whole URL: its origin, and the path and query that are asked of it."""
 

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 import click
 
 from toolrt.faces.cli.options import Settings, Verb
+from toolrt.faces.cli.table import count
 from toolrt.faces.exits import Exit
 from toolrt.faces.output import one_line
 
@@ -79,8 +80,3 @@ def _summary(loaded: "Compiled", missing: int) -> str:
     files = len({tool.file for tool in tools.values()})
     good = f"ok: {count(len(tools), 'tool')} in {count(files, 'file')}"
     return ", ".join([good, *counts, *([f"{missing} unavailable"] if missing else [])])
-
-
-def count(number: int, what: str) -> str:
-    """`1 file`, `2 files`."""
-    return f"{number} {what}" if number == 1 else f"{number} {what}s"

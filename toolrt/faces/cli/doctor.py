@@ -15,7 +15,7 @@ import click
 from toolrt import __version__
 from toolrt.core.results import SCHEMA
 from toolrt.faces.cli.options import Settings, Verb
-from toolrt.faces.cli.table import aligned
+from toolrt.faces.cli.table import aligned, count
 from toolrt.faces.exits import Exit, Stop
 from toolrt.faces.output import Screen, one_line
 
@@ -131,11 +131,13 @@ def _project(settings: Settings) -> Iterator[Finding]:
     yield Finding("project", "ok", str(root))
     if loaded.snapshot is None:
         errors = sum(one.severity == "error" for one in loaded.diagnostics)
-        yield Finding("manifests", "broken", f"{errors} errors; try: {settings.command('check')}")
+        said = f"{count(errors, 'error')}; try: {settings.command('check')}"
+        yield Finding("manifests", "broken", said)
         return
-    files = len({tool.file for tool in loaded.snapshot.tools.values()})
-    yield Finding("manifests", "ok", f"{len(loaded.snapshot.tools)} tools in {files} files")
-    for tool in loaded.snapshot.tools.values():
+    tools = loaded.snapshot.tools
+    files = len({tool.file for tool in tools.values()})
+    yield Finding("manifests", "ok", f"{count(len(tools), 'tool')} in {count(files, 'file')}")
+    for tool in tools.values():
         status: Literal["ok", "missing"] = "missing" if tool.unavailable else "ok"
         yield Finding(tool.name, status, tool.unavailable or f"{tool.kind}, {tool.effect}")
 

@@ -31,7 +31,7 @@ VERBS: Mapping[str, tuple[str, str]] = {
 EXAMPLES = (
     ("toolrt init demo", "a new project"),
     ("toolrt check", "what is wrong with it"),
-    ("toolrt run text.count text='a few words'", "call a tool"),
+    ("toolrt run text.count_words text='a few words'", "call a tool"),
 )
 
 

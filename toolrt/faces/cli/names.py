@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from toolrt.faces.cli.options import Settings, settings_of
+from toolrt.faces.cli.table import count
 from toolrt.faces.exits import Exit, Stop
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ def compiled(settings: Settings) -> "Snapshot":
     screen.complain(render(errors, loaded.sources, color=color).rstrip("\n"))
     raise Stop(
         Exit.MANIFESTS_INVALID,
-        f"the manifests have {len(errors)} error{'s' * (len(errors) != 1)}",
+        f"the manifests have {count(len(errors), 'error')}",
         next_=settings.command("check"),
     )
 

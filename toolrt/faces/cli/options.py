@@ -126,9 +126,9 @@ def write_options(
     ctx: click.Context,
     formatter: click.HelpFormatter,
 ) -> None:
-    """A section of options."""
-    records = [param.get_help_record(ctx) for param in params]
-    rows = [record for record in records if record]
+    """A section of options; arguments are told of in the text."""
+    options = [param for param in params if isinstance(param, click.Option)]
+    rows = [record for option in options if (record := option.get_help_record(ctx))]
     if rows:
         with formatter.section(title):
             formatter.write_dl(rows)

@@ -18,6 +18,7 @@ from toolrt.faces.cli.bugs import witnessed, write_report
 from toolrt.faces.cli.names import complete_tool
 from toolrt.faces.cli.options import Settings, Verb
 from toolrt.faces.cli.progress import watched
+from toolrt.faces.cli.table import count
 from toolrt.faces.exits import Exit, of_code, of_result
 from toolrt.faces.output import one_line, visible
 from toolrt.faces.yaml_text import to_yaml
@@ -27,11 +28,11 @@ if TYPE_CHECKING:
     from toolrt.runtime import Runtime
 
 EXAMPLES = (
-    ("toolrt run text.count text='a few words'", "values as text"),
-    ("toolrt run t.add a:=1 b:=2.5 -o json", "values as JSON; the whole result"),
-    ("toolrt run notes.save body=@note.md", "a value from a file"),
-    ("toolrt run t.add - < arguments.json", "arguments from stdin"),
-    ("toolrt run billing.pay @bill.json --dry-run", "what would be sent or run"),
+    ("toolrt run text.count_words text='a few words'", "values as text"),
+    ("toolrt run files.largest count:=3 -o json", "as JSON; all of the result"),
+    ("toolrt run text.count_words text=@note.md", "a value from a file"),
+    ("toolrt run text.count_words - < args.json", "arguments from stdin"),
+    ("toolrt run files.size @args.json --dry-run", "what would be sent or run"),
 )
 
 _NEXT = {
@@ -42,10 +43,12 @@ _NEXT = {
 }
 """Code of a failure -> the verb that helps; for every other code it is `show`."""
 
+_MOST_EVIDENCE = 20
+
 
 @click.command("run", cls=Verb, examples=EXAMPLES)
 @click.argument("tool", shell_complete=complete_tool)
-@click.argument("arguments", nargs=-1, metavar="[key=text | key:=json | key=@file | @file | -]...")
+@click.argument("arguments", nargs=-1, metavar="[ARGUMENT]...")
 @click.option("--json", "json_text", metavar="JSON", help="Arguments as a JSON object.")
 @click.option("--dry-run", is_flag=True, help="Show what would be sent or run; do nothing.")
 @click.option("--as", "as_", metavar="USER[:ROLE,…]", help="Call as somebody else.")
@@ -102,11 +105,11 @@ class _Call:
                 )
         self._screen.show(result.document(), lambda: _text(result))
         if result.error:
-            self._explain(result.error)
+            self._explain(result.error, result.attempts)
         if witness.bug:
             self._tell_bug(witness.bug)
         if result.status == "partial":
-            self._screen.say("partial: there was more than is shown")
+            self._screen.say("partial: there was more; `result.max_size` says how much is shown")
         return of_result(result)
 
     async def _preview(self, opened: "Runtime", arguments: dict[str, Any]) -> Exit:
@@ -118,7 +121,8 @@ class _Call:
             self._screen.show({**document, "error": failure.document()}, lambda: "")
             self._explain(failure)
             return of_code(failure.code)
-        self._screen.show({**document, **seen}, lambda: to_yaml(seen))
+        seen.pop("tool", None)
+        self._screen.show({**document, **seen}, lambda: to_yaml(seen).rstrip("\n"))
         return Exit.OK
 
     def _tell_bug(self, bug: BaseException) -> None:
@@ -127,12 +131,13 @@ class _Call:
         path = write_report(bug, sys.argv[1:])
         self._screen.complain(f"this is a bug of toolrt; a report is in {path}")
 
-    def _explain(self, failure: Failure) -> None:
+    def _explain(self, failure: Failure, attempts: int = 0) -> None:
         """What failed and what to do, on stderr; the document says it in its own way."""
         if self._screen.format != "text":
             return
         label = self._screen.paint(f"error[{failure.code}]:", on_stderr=True, fg="red", bold=True)
-        said = [f"{label} {_message(failure)}", *(f"  {one}" for one in _faults(failure))]
+        many = f" ({attempts} attempts)" if attempts > 1 else ""
+        said = [f"{label} {_message(failure)}{many}", *_faults(failure), *_evidence(failure)]
         hint = _hint(failure)
         said += [f"hint: {hint}"] if hint else []
         next_ = self._settings.command(_NEXT.get(failure.code, f"show {self._tool}"))
@@ -144,8 +149,8 @@ def _mention(diagnostics: Sequence["Diagnostic"], settings: Settings) -> None:
     if any(one.code == "not-yet" and one.path.startswith("rules") for one in diagnostics):
         settings.screen.say("warning: `rules` in policies.d do nothing yet; no rule is enforced")
     if diagnostics and settings.screen.is_verbose:
-        many = "s" * (len(diagnostics) != 1)
-        settings.screen.say(f"{len(diagnostics)} warning{many}; see {settings.command('check')}")
+        many = count(len(diagnostics), "warning")
+        settings.screen.say(f"{many}; see {settings.command('check')}")
 
 
 def _gathering(
@@ -207,11 +212,20 @@ def _message(failure: Failure) -> str:
 def _faults(failure: Failure) -> list[str]:
     """A line for each fault of refused arguments, when there are several."""
     faults = failure.details.get("faults", ())
-    return [one_line(fault["message"]) for fault in faults] if len(faults) > 1 else []
+    return [f"  {one_line(fault['message'])}" for fault in faults] if len(faults) > 1 else []
+
+
+def _evidence(failure: Failure) -> list[str]:
+    """What the tool said about it, where the message does not hold all of it."""
+    texts = [str(failure.details.get(key) or "").strip() for key in ("stderr", "excerpt")]
+    lines = [line for text in texts if text not in failure.message for line in text.splitlines()]
+    return [f"  {visible(line)}" for line in lines[-_MOST_EVIDENCE:]]
 
 
 def _hint(failure: Failure) -> str | None:
-    """The hint; about missing arguments in the command line's own words."""
+    """The hint in the command line's own words, where the model's do not fit."""
+    if failure.code == "unavailable":
+        return None
     if failure.code == "missing-arguments" and "faults" in failure.details:
         pointers = [fault["pointer"] for fault in failure.details["faults"]]
         return "add " + " ".join(f"{pointer.strip('/')}=…" for pointer in pointers)

@@ -106,6 +106,10 @@ def seconds(value: float) -> str:
     return f"{value:g}s"
 
 
+def _size(count: int) -> str:
+    return f"{count // 1000}KB" if count % 1000 == 0 else f"{count}B"
+
+
 def _limits(tool: "ToolEntry") -> dict[str, Any]:
     manifest = tool.manifest
     return {
@@ -133,7 +137,7 @@ def _built_in(tool: "ToolEntry") -> dict[str, Any]:
             "max": seconds(retry.max),
         },
         "coerce": tool.manifest.coerce,
-        "result": {"max_size": f"{tool.manifest.result.max_size}B"},
+        "result": {"max_size": _size(tool.manifest.result.max_size)},
     }
 
 

@@ -29,7 +29,7 @@ _BOUNDS = (
     ("minItems", "at least {} items"),
     ("maxItems", "at most {} items"),
     ("pattern", "matches {}"),
-    ("format", "{}"),
+    ("format", "format {}"),
 )
 _LONGEST_CHOICE = 40
 

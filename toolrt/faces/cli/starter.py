@@ -24,7 +24,8 @@ def count_words(text: str, longest: int = 3) -> dict[str, object]:
         longest: How many of the longest words to name.
     """
     words = text.split()
-    return {"words": len(words), "longest": sorted(set(words), key=len, reverse=True)[:longest]}
+    by_length = sorted(dict.fromkeys(words), key=len, reverse=True)
+    return {"words": len(words), "longest": by_length[:longest]}
 '''
 
 _FILES = """\

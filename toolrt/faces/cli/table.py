@@ -1,4 +1,4 @@
-"""Columns of text, aligned on any terminal: wide characters count as two."""
+"""Columns and counts in text, aligned on any terminal: wide characters count as two."""
 
 import shutil
 import sys
@@ -32,6 +32,11 @@ def fitted(rows: Sequence[Sequence[str]], first_share: float) -> list[list[str]]
 def join(cells: Sequence[str], indent: str = "") -> str:
     """One line of a table."""
     return (indent + _GAP.join(cells)).rstrip()
+
+
+def count(number: int, what: str) -> str:
+    """`1 file`, `2 files`."""
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"
 
 
 def padded(text: str, width: int) -> str:

@@ -5,14 +5,14 @@ Statements E1 to E10 of the semantics are kept here.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable
 
 from toolrt.catalog.snapshot import ToolEntry
 from toolrt.core.calls import Invocation
 from toolrt.core.errors import AttemptTimeoutError, BindingError, CallError
 from toolrt.core.results import Answer, Failure, Outcome
+from toolrt.pipeline.budget import FULL
 from toolrt.pipeline.judging import judge, message_of
-from toolrt.pipeline.retrying import MIN_ATTEMPT_S, Retrying
+from toolrt.pipeline.retrying import MIN_ATTEMPT_S, Once, Retrying
 from toolrt.pipeline.stage import Equipment, Handler
 
 _CHECK_FIRST = "check whether it took effect before you try again"
@@ -21,13 +21,13 @@ _CHECK_FIRST = "check whether it took effect before you try again"
 def attempt(entry: ToolEntry, equipment: Equipment, _following: Handler) -> Handler:
     """The innermost stage: it calls the binding."""
     trying = _Trying(entry, equipment)
-    once, again = trying.once, trying.again
+    once, again = trying.once(), trying.again
 
     async def handle(invocation: Invocation) -> Outcome:
         try:
-            return Outcome(await once(invocation))
+            return await once(invocation)
         except CallError as error:
-            return await again(invocation, error)
+            return await again(invocation, error, once)
 
     return handle
 
@@ -38,45 +38,47 @@ class _Trying:
     def __init__(self, entry: ToolEntry, equipment: Equipment) -> None:
         self.entry = entry
         self.equipment = equipment
-        self.attempt_s = entry.manifest.timeout.attempt
-        self.call: Callable[[Invocation], Awaitable[Answer]] = entry.binding.call
-        self.is_judged = entry.shaping.failed_when is not None
         self.retrying = Retrying(entry, equipment)
 
-    async def once(self, invocation: Invocation) -> Answer:
-        """One try. Raises CallError, AttemptTimeoutError among them."""
-        clock = invocation.clock
-        now = clock.monotonic()
-        remaining = invocation.deadline - now
-        if remaining < MIN_ATTEMPT_S:
-            raise AttemptTimeoutError("there was no time left to try", sent="never")
-        deadlines = self.equipment.deadlines()
-        invocation.attempts += 1
-        watch = deadlines.watch(deadlines.loop.time() + min(self.attempt_s, remaining))
-        try:
-            answer = await self.call(invocation)
-        except asyncio.CancelledError as cancelled:
-            if not watch.is_ours():
-                raise
-            raise self._timeout(invocation, min(self.attempt_s, remaining)) from cancelled
-        finally:
-            deadlines.release(watch)
-        if clock.monotonic() > invocation.deadline:
-            raise self._timeout(invocation, invocation.deadline - invocation.started)
-        if self.is_judged:
-            judge(self.entry, invocation, answer)
-        self.retrying.budget.refill()
-        return answer
+    def once(self) -> Once:
+        """One try, as a function: what it needs of the tool is looked up here and not per call."""
+        call, deadlines_of = self.entry.binding.call, self.equipment.deadlines
+        attempt_s, budget = self.entry.manifest.timeout.attempt, self.retrying.budget
+        monotonic = self.equipment.clock.monotonic
+        judged = self.entry if self.entry.shaping.failed_when is not None else None
 
-    async def again(self, invocation: Invocation, error: CallError) -> Outcome:
+        async def once(invocation: Invocation) -> Answer:
+            remaining = invocation.deadline - monotonic()
+            if remaining < MIN_ATTEMPT_S:
+                raise AttemptTimeoutError("there was no time left to try", sent="never")
+            deadlines = deadlines_of()
+            invocation.attempts += 1
+            allowed = min(attempt_s, remaining)
+            watch = deadlines.watch(deadlines.loop.time() + allowed)
+            try:
+                answer = await call(invocation)
+            except asyncio.CancelledError as cancelled:
+                if not watch.is_ours():
+                    raise
+                raise _timeout(invocation, allowed) from cancelled
+            finally:
+                deadlines.release(watch)
+            if monotonic() > invocation.deadline:
+                raise _timeout(invocation, invocation.deadline - invocation.started)
+            if judged is not None:
+                judge(judged, invocation, answer)
+            if budget.level < FULL:
+                budget.refill()
+            return answer
+
+        return once
+
+    async def again(self, invocation: Invocation, error: CallError, once: Once) -> Outcome:
         """Retries after a first failure, as far as they are allowed."""
         try:
-            return Outcome(await self.retrying.run(invocation, error, self.once))
+            return await self.retrying.run(invocation, error, once)
         except CallError as last:
-            return Outcome(failure=self._final(last, invocation))
-
-    def _timeout(self, invocation: Invocation, after_s: float) -> AttemptTimeoutError:
-        return AttemptTimeoutError(f"no answer within {after_s:.3g} s", sent=invocation.sent)
+            return self._final(last, invocation)
 
     def _final(self, error: CallError, invocation: Invocation) -> Failure:
         """The failure that the caller sees: what is not known is said (E3, E5)."""
@@ -92,6 +94,10 @@ class _Trying:
             code = "unknown-outcome"
         message = f"{message}; it is not known whether it took effect"
         return Failure(code, message, _CHECK_FIRST, self.entry.is_idempotent, details)
+
+
+def _timeout(invocation: Invocation, after_s: float) -> AttemptTimeoutError:
+    return AttemptTimeoutError(f"no answer within {after_s:.3g} s", sent=invocation.sent)
 
 
 def _is_ambiguous(error: CallError) -> bool:

@@ -32,15 +32,15 @@ class Shape:
 
     def result(self, invocation: Invocation, outcome: Outcome) -> ToolResult:
         """The result of a call; what goes wrong in here is a failure of the tool, too."""
-        if outcome.failure is not None or outcome.answer is None:
-            return self.failure(invocation, outcome.failure or _NOTHING)
+        if isinstance(outcome, Failure):
+            return self.failure(invocation, outcome)
         try:
-            return self._success(invocation, outcome.answer)
+            return self._success(invocation, outcome)
         except CallError as error:
             return self.failure(invocation, Failure.of(error))
 
     def failure(self, invocation: Invocation, failure: Failure) -> ToolResult:
-        if self.redactor:
+        if self.redactor.is_armed:
             failure = _redacted(failure, self.redactor)
         return ToolResult(
             invocation.call_id,
@@ -59,7 +59,7 @@ class Shape:
         if self.shaping.select is not None:
             data = self.shaping.select.search(data)
         text = self._text(invocation, data)
-        if self.redactor:
+        if self.redactor.is_armed:
             text, data = self.redactor.text(text), self.redactor.value(data)
         size = _json_size(data)
         is_cut = answer.truncated_bytes > 0
@@ -89,9 +89,6 @@ class Shape:
         if type(data) is str:
             return data
         return f"{self.entry.name} completed with no output." if data is None else ""
-
-
-_NOTHING = Failure("internal", "the tool gave neither an answer nor a failure")
 
 
 def cut_text(text: str, max_bytes: int) -> str:

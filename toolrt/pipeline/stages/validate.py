@@ -8,10 +8,10 @@ from typing import Any
 from toolrt.catalog.snapshot import Rejection, ToolEntry
 from toolrt.core.calls import Invocation
 from toolrt.core.errors import CallError, RefusedError
-from toolrt.core.results import Outcome
+from toolrt.core.results import Failure, Outcome
 from toolrt.expressions.conditions import ConditionError
 from toolrt.expressions.scope import call_root
-from toolrt.pipeline.stage import Equipment, Handler, failed
+from toolrt.pipeline.stage import Equipment, Handler
 from toolrt.pipeline.stages.prepare import filled
 
 
@@ -26,7 +26,7 @@ def validate(entry: ToolEntry, equipment: Equipment, following: Handler) -> Hand
             for step in extra:
                 step(invocation)
         except CallError as error:
-            return failed(error)
+            return Failure.of(error)
         return await following(invocation)
 
     return handle

@@ -1,0 +1,83 @@
+import asyncio
+import logging
+import threading
+
+import pytest
+
+from toolrt.core.calls import Caller, Invocation
+from toolrt.core.clock import ManualClock
+from toolrt.core.context import Context
+
+
+def invocation(clock=None, on_progress=None):
+    clock = clock or ManualClock()
+    now = clock.monotonic()
+    return Invocation(
+        "c1", "kit.add", {}, Caller("ann"), clock, now, now + 30, on_progress=on_progress
+    )
+
+
+def test_context_says_who_asked_and_how_long_is_left():
+    clock = ManualClock()
+    context = Context(invocation(clock))
+
+    assert (context.caller.principal, context.call_id, context.tool) == ("ann", "c1", "kit.add")
+    assert context.deadline_s == 30
+    clock.advance(31)
+    assert context.deadline_s == 0
+
+
+@pytest.mark.anyio
+async def test_progress_from_a_thread_is_told_on_the_loop():
+    told = []
+
+    def on_progress(*progress):
+        told.append((progress, threading.current_thread() is threading.main_thread()))
+
+    context = Context(invocation(on_progress=on_progress))
+    context.progress(1)
+    await asyncio.to_thread(context.progress, 2, 10, "two")
+    await asyncio.sleep(0)
+
+    assert told == [((1, None, ""), True), ((2, 10, "two"), True)]
+
+
+@pytest.mark.anyio
+async def test_an_orphan_is_not_heard_any_more():
+    told = []
+    call = invocation(on_progress=lambda *progress: told.append(progress))
+    context = Context(call)
+    call.is_orphaned = True
+    context.progress(1)
+    await asyncio.to_thread(context.progress, 2)
+    await asyncio.sleep(0)
+
+    assert told == []
+
+
+def test_progress_without_a_listener_or_a_loop_is_nothing():
+    Context(invocation()).progress(1)
+
+    loop = asyncio.new_event_loop()
+
+    async def make():
+        return Context(invocation(on_progress=lambda *_: None))
+
+    context = loop.run_until_complete(make())
+    loop.close()
+    context.progress(1)
+
+
+def test_log_goes_to_the_operators_log_with_the_call(caplog):
+    caplog.set_level(logging.DEBUG, "toolrt.tools")
+    context = Context(invocation())
+    context.log("half done: 50%")
+    context.log("odd", "warning")
+    context.log("odd", "no-level")
+
+    assert [(r.levelname, r.getMessage()) for r in caplog.records] == [
+        ("INFO", "kit.add [c1]: half done: 50%"),
+        ("WARNING", "kit.add [c1]: odd"),
+        ("INFO", "kit.add [c1]: odd"),
+    ]
+    assert caplog.records[0].call_id == "c1"

@@ -1,0 +1,198 @@
+"""The kind `python`: a tool is a Python callable, named by a dotted name or given alive.
+
+When a tool is bound its callable is imported, read and compared with the manifest; a call goes to
+the loop, a thread or a worker process, as the callable is and the manifest says.
+"""
+
+import inspect
+import re
+from collections.abc import Callable, Mapping
+from typing import Annotated, Any, Literal
+
+from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
+from pydantic_core import PydanticCustomError
+
+from toolrt.bindings.base import BindContext, Binding, Described, Kind, Spec, Unfinished
+from toolrt.bindings.python_calls import Inline, InThread, Linked, OnLoop, link
+from toolrt.bindings.python_drift import drift
+from toolrt.bindings.python_imports import DOTTED, import_from
+from toolrt.bindings.python_targets import Target, find_target
+from toolrt.bindings.threads import ThreadPool
+from toolrt.core.faults import FaultError
+from toolrt.core.marks import mark_of
+from toolrt.expressions.scope import Scope
+from toolrt.expressions.slots import TEXT
+from toolrt.expressions.templates import Names, compile_tree
+from toolrt.manifest.written import long_form
+from toolrt.schemas.docstrings import read_docstring
+from toolrt.schemas.functions import describe_function
+from toolrt.schemas.signatures import read_callee
+
+__all__ = ["KIND", "PythonSpec", "import_from"]
+
+_ATTRIBUTE = r"[A-Za-z_]\w*"
+_NO_PARAMETERS = {"type": "object", "properties": {}, "additionalProperties": False}
+
+Init = Callable[[], Mapping[str, Any]]
+
+
+def _named(value: Any) -> Any:
+    if isinstance(value, str) or callable(value) or value is None:
+        return value
+    raise PydanticCustomError("not-a-name", "expected a dotted name such as pkg.mod:fn")
+
+
+def _dotted(value: Any) -> Any:
+    if isinstance(value, str) and not re.match(DOTTED, value):
+        raise PydanticCustomError("not-a-name", "expected a dotted name such as pkg.mod:Class")
+    return value
+
+
+class PythonSpec(Spec):
+    """`call: pkg.mod:fn`, or `object: pkg.mod:Cls` with `init` and the method under `call`."""
+
+    call: Annotated[Any, BeforeValidator(_named), WithJsonSchema({"type": "string"})] = Field(
+        default=None, description="`pkg.mod:fn`; beside `object` the name of its method."
+    )
+    object: Annotated[str, BeforeValidator(_dotted)] | None = Field(
+        default=None, description="`pkg.mod:name` of an object, or of a class to make one of."
+    )
+    init: dict[str, Any] = Field(
+        default_factory=dict, description="Arguments of the class: constants and ${references}."
+    )
+    run_in: Literal["thread", "process", "inline"] | None = Field(
+        default=None, description="Built in: an `async def` on the loop, all else in a thread."
+    )
+
+    @model_validator(mode="after")
+    def _names_something(self) -> "PythonSpec":
+        if self.call is None and self.object is None:
+            raise PydanticCustomError("no-callable", "needs `call`, or `object`")
+        if not isinstance(self.call, str):
+            return self
+        if self.object is None and not re.match(DOTTED, self.call):
+            message = "`{call}` is no dotted name: expected module:function, as in pkg.mod:fn"
+            raise PydanticCustomError("not-a-name", message, {"call": self.call})
+        if self.object is not None and not re.fullmatch(_ATTRIBUTE, self.call):
+            message = "`{call}` is no method of `object`: expected one name"
+            raise PydanticCustomError("not-a-name", message, {"call": self.call})
+        return self
+
+
+def describe(spec: PythonSpec, context: BindContext) -> Described:
+    """Schema and description from signature and docstring; faults are in the context."""
+    target = _target(spec, context, dict)
+    if target is None:
+        return Described(_NO_PARAMETERS, "")
+    mark = mark_of(target.declared)
+    options = mark.options if mark else {}
+    try:
+        made = describe_function(target.declared, context.project, skip=target.skip)
+    except FaultError as error:
+        context.faults.extend(error.under("call"))
+        doc = read_docstring(inspect.getdoc(target.declared))
+        return Described(_NO_PARAMETERS, doc.description, options=options)
+    context.faults.extend(fault.under("call") for fault in made.warnings)
+    return Described(made.input_schema, made.description, made.output_schema, options)
+
+
+def bind(spec: PythonSpec, context: BindContext) -> Binding:
+    """Link a tool to its callable; faults are in the context."""
+    if not context.imports:
+        return Unfinished("it was loaded without imports")
+    init = _init(spec, context)
+    target = _target(spec, context, init)
+    if target is None:
+        return Unfinished("its callable is at fault")
+    _check_init(spec, target, context)
+    if context.written_parameters:
+        _check_drift(target, context)
+    linked = link(target, context.input_schema.get("properties", ()), context.project)
+    if spec.run_in == "process":
+        return _in_process(spec, linked, init, context)
+    if _is_async(target.declared):
+        return OnLoop(linked)
+    return Inline(linked) if spec.run_in == "inline" else _in_thread(linked, context)
+
+
+def _target(spec: PythonSpec, context: BindContext, init: Init) -> Target | None:
+    try:
+        return find_target(context.project, spec.call, spec.object, init)
+    except FaultError as error:
+        context.faults.extend(error.faults)
+        return None
+
+
+def _init(spec: PythonSpec, context: BindContext) -> Init:
+    """Gives the arguments of the object's class, references resolved when it is asked."""
+    names = Names(roots=frozenset({"vars"}), known_keys=context.names.known_keys)
+    try:
+        tree = compile_tree(spec.init, TEXT, names)
+    except FaultError as error:
+        context.faults.extend(error.under("init"))
+        return dict
+    for reference in tree.references:
+        if reference.kind in {"caller", "tenant"}:
+            message = f"{reference} differs by caller, and the object is made once for all"
+            context.fault("bad-reference", message, "init")
+    for reason in context.references.unusable(tree.references):
+        context.unavailable = context.unavailable or reason
+    scope = Scope(vars=context.vars, references=context.references)
+    return lambda: dict(tree.render(scope))
+
+
+def _check_init(spec: PythonSpec, target: Target, context: BindContext) -> None:
+    if target.cls is None:
+        if spec.init:
+            message = "`init` makes an object of a class, and `object` names none"
+            context.fault("signature-drift", message, "init", on_key=True)
+        return
+    try:
+        inspect.signature(target.cls).bind(**spec.init)
+    except TypeError as error:
+        message = f"`init` does not fit `{target.cls.__name__}`: {error}"
+        context.fault("signature-drift", message, "init" if spec.init else "object")
+    except ValueError:
+        return  # a class written in C may not say what it takes
+
+
+def _check_drift(target: Target, context: BindContext) -> None:
+    try:
+        callee = read_callee(target.declared, context.project, skip=target.skip)
+    except FaultError as error:
+        unfit = [each for each in error.faults if each.code != "unreadable-signature"]
+        context.faults.extend(each.under("call") for each in unfit)
+        return
+    if not callee.is_opaque:
+        context.faults.extend(drift(callee, context.input_schema))
+
+
+def _in_thread(linked: Linked, context: BindContext) -> Binding:
+    return InThread(linked, context.services.share(ThreadPool))
+
+
+def _in_process(spec: PythonSpec, linked: Linked, init: Init, context: BindContext) -> Binding:
+    from toolrt.bindings.python_workers import (  # noqa: PLC0415 - few tools need it
+        InProcess,
+        WorkerPool,
+    )
+
+    if not isinstance(spec.call, str | None):
+        message = "a process finds a callable by its dotted name, and this one is given alive"
+        context.fault("unsupported-callable", message, "run_in")
+    target = {"call": spec.call, "object": spec.object}
+    properties = context.input_schema.get("properties", ())
+    return InProcess(linked, target, init, properties, context.services.share(WorkerPool))
+
+
+def _is_async(declared: Any) -> bool:
+    return inspect.iscoroutinefunction(declared) or inspect.iscoroutinefunction(
+        getattr(type(declared), "__call__", None)  # noqa: B004 - it is read, not asked for
+    )
+
+
+def _expand(raw: Any) -> Any:
+    return long_form(raw, "call")
+
+
+KIND = Kind(name="python", spec=PythonSpec, bind=bind, expand=_expand, describe=describe)

@@ -1,0 +1,123 @@
+"""One worker process of `run_in: process`, seen from outside: start it, ask it, end it."""
+
+import json
+import logging
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any
+
+from toolrt.bindings.group import FIRST_LOOK_S, LOST, Leader
+from toolrt.bindings.python_frames import read_frame, write_frame
+from toolrt.core.context import Context
+from toolrt.core.errors import BindingError, CallError, RefusedError, ToolError
+
+_BOOT = (
+    "import json, sys; sys.path[:] = json.loads(sys.argv[2]); "
+    "from toolrt.bindings.python_worker import serve; serve(int(sys.argv[1]))"
+)
+_PATIENCE_S = 3.0
+_ERRORS: dict[str, Callable[..., CallError]] = {
+    "BindingError": BindingError,
+    "CallError": CallError,
+    "RefusedError": RefusedError,
+    "ToolError": ToolError,
+}
+_LOG = logging.getLogger("toolrt.tools")
+
+
+class WorkerTracebackError(Exception):
+    """The traceback of what a callable raised in its worker, for the operator's log."""
+
+
+class Worker:
+    """A process that answers one call at a time. Methods block; `stop` may come from any thread.
+
+    Raises BindingError (sent: never) when the process does not come up.
+    """
+
+    def __init__(self) -> None:
+        self._channel, theirs = socket.socketpair()
+        with theirs:
+            self._leader = Leader(_spawn(theirs.fileno()))
+        self._ending = threading.Lock()
+        if read_frame(self._channel) is None:
+            self.end()
+            message = "the worker process did not start"
+            raise BindingError(message, code="unavailable", sent="never")
+
+    @property
+    def is_alive(self) -> bool:
+        with self._ending:
+            return not self._leader.has_exited()
+
+    def ask(self, call: dict[str, Any], context: Context) -> Any:
+        """The value of a call. Raises CallError as the callable did, or when the process died."""
+        with suppress(OSError):
+            write_frame(self._channel, call)
+        while (frame := read_frame(self._channel)) is not None:
+            if "progress" in frame:
+                context.progress(*frame["progress"])
+            elif "log" in frame:
+                _LOG.log(*frame["log"], extra={"call_id": context.call_id, "tool": context.tool})
+            else:
+                return _value(frame)
+        self.end()
+        raise _death(self._leader.status)
+
+    def stop(self) -> None:
+        """Kill the process and all that it started; whoever waits for it will notice."""
+        self._leader.signal_group(signal.SIGKILL)
+
+    def end(self) -> None:
+        """Kill it, and leave nothing of it behind."""
+        give_up = time.monotonic() + _PATIENCE_S
+        with self._ending:
+            self.stop()
+            while not self._leader.is_group_gone() and time.monotonic() < give_up:
+                self.stop()
+                time.sleep(FIRST_LOOK_S)
+        self._channel.close()
+
+
+def _spawn(descriptor: int) -> "subprocess.Popen[bytes]":
+    """A fresh interpreter; what it prints goes to our stderr, for stdout may be a protocol's."""
+    return subprocess.Popen(  # noqa: S603 - our own interpreter and our own code
+        [sys.executable, "-c", _BOOT, str(descriptor), json.dumps(sys.path)],
+        stdin=subprocess.DEVNULL,
+        stdout=2,
+        pass_fds=[descriptor],
+        start_new_session=True,
+    )
+
+
+def _value(frame: dict[str, Any]) -> Any:
+    if "error" not in frame:
+        return frame["value"]
+    fields = frame["fields"]
+    error = _ERRORS[frame["error"]](fields.pop("message"), **fields)
+    if isinstance(error, BindingError):
+        error.target_fault = frame["target_fault"]
+    raise error from WorkerTracebackError(frame["traceback"])
+
+
+def _death(status: int | None) -> BindingError:
+    if status is None or status == LOST:
+        return BindingError("the worker process went away", sent="maybe", target_fault=True)
+    if status >= 0:
+        message = f"the worker process ended with status {status}"
+        return BindingError(message, sent="maybe", target_fault=True)
+    message = f"the worker process was ended by {_signal_name(-status)}"
+    return BindingError(message, code="signaled", sent="maybe", target_fault=True)
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"

@@ -1,0 +1,150 @@
+"""The inside of a worker process of `run_in: process`: takes calls, one after another.
+
+Frames go over a socket of our own, so that nothing user code prints can get between them. When
+the parent goes away the socket ends, and the process with it.
+"""
+
+import asyncio
+import json
+import logging
+import os
+import socket
+import sys
+import threading
+import traceback
+from pathlib import Path
+from queue import SimpleQueue
+from typing import Any
+
+from toolrt.bindings.python_calls import Linked, link
+from toolrt.bindings.python_errors import failure_of
+from toolrt.bindings.python_frames import read_frame, write_frame
+from toolrt.bindings.python_targets import find_target
+from toolrt.core.calls import Caller, Invocation
+from toolrt.core.clock import SystemClock
+from toolrt.core.errors import BindingError, CallError, RefusedError, ToolError
+from toolrt.core.faults import FaultError
+from toolrt.schemas.values import to_plain
+
+
+def serve(descriptor: int) -> None:
+    """Answer calls from the socket until it ends. Never returns."""
+    os.set_inheritable(descriptor, False)
+    if hasattr(sys.stdout, "reconfigure"):
+        sys.stdout.reconfigure(line_buffering=True)
+    serving = _Serving(socket.socket(fileno=descriptor))
+    serving.run()
+
+
+class _Serving:
+    """One end of the socket, and the callables that were asked for so far."""
+
+    def __init__(self, channel: socket.socket) -> None:
+        self._channel = channel
+        self._sending = threading.Lock()
+        self._calls: SimpleQueue[dict[str, Any]] = SimpleQueue()
+        self._linked: dict[str, Linked] = {}
+        log = logging.getLogger("toolrt.tools")
+        log.setLevel(logging.DEBUG)
+        log.propagate = False
+        log.addHandler(_Forward(self.send))
+
+    def run(self) -> None:
+        threading.Thread(target=self._listen, daemon=True).start()
+        self.send({"ready": True})
+        while True:
+            self._answer(self._calls.get())
+
+    def send(self, document: dict[str, Any]) -> None:
+        with self._sending:
+            write_frame(self._channel, document)
+
+    def _listen(self) -> None:
+        """Queue calls beside the running one, and notice the end of the parent at once."""
+        while (call := read_frame(self._channel)) is not None:
+            self._calls.put(call)
+        os._exit(0)
+
+    def _answer(self, call: dict[str, Any]) -> None:
+        try:
+            reply = {"value": self._run(call)}
+        except BaseException as error:  # noqa: BLE001 - user code: whatever it raises ends here
+            reply = _failure(error, Path(call["project"]))
+        try:
+            self.send(reply)
+        except ValueError as error:
+            too_large = BindingError(f"the tool returned {error} of JSON", code="bad-response")
+            self.send(_failure(too_large, Path(call["project"])))
+
+    def _run(self, call: dict[str, Any]) -> Any:
+        linked = self._link(call["target"], Path(call["project"]))
+        value = linked.prepared(self._invocation(call))()
+        return to_plain(asyncio.run(_awaited(value)) if hasattr(value, "__await__") else value)
+
+    def _link(self, target: dict[str, Any], project: Path) -> Linked:
+        key = json.dumps(target)
+        if key not in self._linked:
+            init = target["init"]
+            try:
+                found = find_target(project, target["call"], target["object"], lambda: init)
+            except FaultError as error:
+                raise BindingError(str(error), code="unavailable") from error
+            self._linked[key] = link(found, target["properties"], project)
+        return self._linked[key]
+
+    def _invocation(self, call: dict[str, Any]) -> Invocation:
+        clock = SystemClock()
+        now = clock.monotonic()
+        caller: dict[str, Any] = {
+            key: tuple(each) if isinstance(each, list) else each
+            for key, each in call["caller"].items()
+        }
+        return Invocation(
+            call_id=call["call_id"],
+            tool=call["tool"],
+            arguments=call["arguments"],
+            caller=Caller(**caller),
+            clock=clock,
+            started=now,
+            deadline=now + call["remaining_s"],
+            on_progress=lambda *told: self.send({"progress": told}),
+        )
+
+
+class _Forward(logging.Handler):
+    """Sends what a tool logs to the parent's log."""
+
+    def __init__(self, send: Any) -> None:
+        super().__init__()
+        self._send = send
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self._send({"log": [record.levelno, record.getMessage()]})
+
+
+async def _awaited(value: Any) -> Any:
+    return await value
+
+
+def _failure(error: BaseException, project: Path) -> dict[str, Any]:
+    made = failure_of(error, project)
+    kinds = (ToolError, RefusedError, BindingError, CallError)
+    return {
+        "error": next(kind.__name__ for kind in kinds if isinstance(made, kind)),
+        "fields": {
+            "message": str(made.message),
+            "code": str(made.code),
+            "hint": made.hint,
+            "retryable": bool(made.retryable),
+            "details": _details(made),
+        },
+        "target_fault": getattr(made, "target_fault", False),
+        "traceback": "".join(traceback.format_exception(error)),
+    }
+
+
+def _details(error: CallError) -> Any:
+    try:
+        return to_plain(error.details)
+    except BindingError:
+        return {}

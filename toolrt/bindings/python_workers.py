@@ -1,0 +1,172 @@
+"""`run_in: process`: callables in processes of their own, which can be stopped.
+
+A few spawned workers are kept and used again; a call that is cancelled kills its worker with
+everything that it started, and the next call starts another. Threads wait for the workers, so
+that the loop stays free.
+"""
+
+import asyncio
+import os
+import threading
+import time
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from toolrt.bindings.python_calls import Linked
+from toolrt.bindings.python_process import Worker
+from toolrt.bindings.threads import ThreadPool
+from toolrt.core.calls import Invocation
+from toolrt.core.context import Context
+from toolrt.core.errors import BindingError
+from toolrt.core.results import Answer
+
+_PATIENCE_S = 3.0
+_LOOK_S = 0.005
+
+
+class WorkerPool:
+    """The workers of one runtime, at most one a processor."""
+
+    def __init__(self) -> None:
+        self.threads = ThreadPool(os.cpu_count() or 1)
+        self._lock = threading.Lock()
+        self._idle: list[Worker] = []
+        self._workers: set[Worker] = set()
+        self._is_closed = False
+
+    def take(self) -> Worker:
+        """A worker for one call; blocks while a new one starts."""
+        while (idle := self._idle_one()) is not None:
+            if idle.is_alive:
+                return idle
+            self.drop(idle)
+        made = Worker()
+        with self._lock:
+            self._workers.add(made)
+            is_closed = self._is_closed
+        if not is_closed:
+            return made
+        self.drop(made)
+        raise BindingError("the runtime is closed", code="unavailable", sent="never")
+
+    def give_back(self, worker: Worker) -> None:
+        """Keep a worker for the next call, unless it cannot take one."""
+        with self._lock:
+            is_kept = worker.is_alive and not self._is_closed
+            if is_kept:
+                self._idle.append(worker)
+        if not is_kept:
+            self.drop(worker)
+
+    def drop(self, worker: Worker) -> None:
+        worker.end()
+        with self._lock:
+            self._workers.discard(worker)
+
+    async def close(self) -> None:
+        """Kill every worker, and wait until none is left."""
+        with self._lock:
+            self._is_closed = True
+            workers = tuple(self._workers)
+        for worker in workers:
+            worker.stop()
+        while (idle := self._idle_one()) is not None:
+            self.drop(idle)
+        give_up = time.monotonic() + _PATIENCE_S
+        while self._workers and time.monotonic() < give_up:  # noqa: ASYNC110 - threads do it
+            await asyncio.sleep(_LOOK_S)
+        await self.threads.close()
+
+    def _idle_one(self) -> Worker | None:
+        with self._lock:
+            return self._idle.pop() if self._idle else None
+
+
+class _Errand:
+    """One call on its way to a worker and back, in a thread; `stop` comes from the loop."""
+
+    def __init__(self, pool: WorkerPool, call: dict[str, Any], context: Context) -> None:
+        self._pool = pool
+        self._call = call
+        self._context = context
+        self._lock = threading.Lock()
+        self._worker: Worker | None = None
+        self._is_stopped = False
+        self.has_begun = False
+
+    def run(self) -> Any:
+        worker = self._pool.take()
+        try:
+            self._begin(worker)
+            return worker.ask(self._call, self._context)
+        finally:
+            with self._lock:
+                self._worker = None
+            self._pool.give_back(worker)
+
+    def stop(self) -> None:
+        """Nobody waits any more: kill the worker, if one is at it."""
+        with self._lock:
+            self._is_stopped = True
+            if self._worker is not None:
+                self._worker.stop()
+
+    def _begin(self, worker: Worker) -> None:
+        with self._lock:
+            if self._is_stopped:
+                raise BindingError("nobody waits any more", code="cancelled", sent="never")
+            self._worker = worker
+            self.has_begun = True
+
+
+class InProcess:
+    """A callable that a worker finds by its dotted name.
+
+    `init` gives the arguments of its object's class; `properties` as for `link`.
+    """
+
+    __slots__ = ("_init", "_linked", "_pool", "_target", "preview")
+
+    def __init__(
+        self,
+        linked: Linked,
+        target: Mapping[str, Any],
+        init: Callable[[], Mapping[str, Any]],
+        properties: Iterable[str],
+        pool: WorkerPool,
+    ) -> None:
+        self._linked = linked
+        self._target = {**target, "properties": list(properties)}
+        self._init = init
+        self._pool = pool
+        self.preview = linked.preview
+
+    async def call(self, invocation: Invocation) -> Answer:
+        request = self._request(invocation, self._linked.project)
+        errand = _Errand(self._pool, request, Context(invocation))
+        invocation.sent = "never"
+        job = self._pool.threads.start(errand.run)
+        try:
+            value, error = await job.done
+        except asyncio.CancelledError:
+            if self._pool.threads.abandon(job):
+                errand.stop()
+            invocation.sent = "maybe" if errand.has_begun else "never"
+            raise
+        if error is not None:
+            invocation.sent = "maybe" if errand.has_begun else "never"
+            self._linked.reraise(error)
+        invocation.sent = "answered"
+        return Answer(value)
+
+    def _request(self, invocation: Invocation, project: Path) -> dict[str, Any]:
+        return {
+            "target": {**self._target, "init": dict(self._init())},
+            "project": str(project),
+            "tool": invocation.tool,
+            "call_id": invocation.call_id,
+            "caller": invocation.caller.document(),
+            "remaining_s": invocation.remaining_s(),
+            "arguments": invocation.arguments,
+        }
