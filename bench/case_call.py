@@ -19,6 +19,7 @@ class Result:
     tool: str
     is_ok: bool
     value: Any
+    attempts: int
 
 
 def validator() -> SchemaValidator:
@@ -43,13 +44,11 @@ def limits() -> dict[str, Call]:
     loop = asyncio.get_running_loop()
 
     async def on_the_loop() -> Result:
-        return Result("bench.quote", True, await tools["bench.quote"](**validate(ARGUMENTS)))
+        return Result("bench.quote", True, await tools["bench.quote"](**validate(ARGUMENTS)), 1)
 
     async def over_the_hop() -> Result:
-        checked = validate(ARGUMENTS)
-        return Result(
-            "bench.quote_sync", True, await loop.run_in_executor(None, _blocking, checked)
-        )
+        value = await loop.run_in_executor(None, _blocking, validate(ARGUMENTS))
+        return Result("bench.quote_sync", True, value, 1)
 
     return {"limit": on_the_loop, "hop": over_the_hop}
 

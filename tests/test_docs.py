@@ -36,7 +36,8 @@ def text(page: str) -> str:
 def rows(page: str, title: str) -> Iterator[list[str]]:
     """The cells of the first table below a heading, code without its backticks."""
     below = text(page).split(f"\n## {title}\n")[1].split("\n## ")[0]
-    lines = [line for line in below.splitlines() if line.startswith("|")][2:]
+    table = re.search(r"(?:^\|.*\n)+", below, re.MULTILINE)
+    lines = table[0].splitlines()[2:] if table else []
     return (
         [cell.strip().strip("`") for cell in re.split(r"(?<!\\)\|", line)[1:-1]] for line in lines
     )

@@ -103,7 +103,7 @@ def test_the_demo_fails_when_a_step_does(repository: Path) -> None:
     manifest = repository / "tools.d" / "bookshop.yaml"
     manifest.write_text(manifest.read_text().replace(manifest_port(manifest), free_port()))
 
-    done = demo(repository)
+    done = demo(repository, "broken")
 
     assert done.returncode == 1
     assert "FAILED: refused: a broken manifest" in done.stdout
@@ -120,8 +120,8 @@ def manifest_port(manifest: Path) -> str:
     return manifest.read_text().split("127.0.0.1:")[1].split("}")[0]
 
 
-def demo(repository: Path) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, str(repository / "examples" / "demo.py")]
+def demo(repository: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, str(repository / "examples" / "demo.py"), *words]
     environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
     return subprocess.run(
         command, env=environment, capture_output=True, text=True, check=False, timeout=30

@@ -1,9 +1,10 @@
 """The composition root: the only module that knows all parts and puts them together."""
 
 import asyncio
+import gc
 import os
-from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -56,10 +57,24 @@ def load(
 def _compile(
     project: Path, *, imports: bool, environ: Mapping[str, str] | None
 ) -> tuple[Compiled, Services, References]:
-    files = load_files(project)
-    services = Services(project)
-    references = _references(files, os.environ if environ is None else environ)
-    return compile_files(files, services, references, imports=imports), services, references
+    with _collector_paused():
+        files = load_files(project)
+        services = Services(project)
+        references = _references(files, os.environ if environ is None else environ)
+        compiled = compile_files(files, services, references, imports=imports)
+    return compiled, services, references
+
+
+@contextmanager
+def _collector_paused() -> Iterator[None]:
+    """Loading makes a great many objects that all stay: looking for garbage among them is waste."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
 
 
 def _references(files: LoadedFiles, environ: Mapping[str, str]) -> References:

@@ -176,9 +176,10 @@ def test_data_keys_are_no_methods():
 def test_underscored_keys_are_data():
     names = Names(roots=frozenset({"result"}))
 
-    assert compile_template("{{ result._id ~ '' }}", TEXT, names).value(
-        Scope(result={"_id": 5})
-    ) == "5"
+    assert (
+        compile_template("{{ result._id ~ '' }}", TEXT, names).value(Scope(result={"_id": 5}))
+        == "5"
+    )
 
 
 @pytest.mark.parametrize(
@@ -232,7 +233,10 @@ def test_what_does_not_fit_is_refused_in_plain_words(names, invocation, text, co
         ("{% if flag %}x", [("invalid-template", 13)]),
         ("x {% endif %}", [("invalid-template", 5)]),
         ("{{ ctiy ~ dais }}", [("unknown-name", 3), ("unknown-name", 10)]),
-        ("a  {%- if ctiy -%}  b {{ dais+1 }}{% endif %}", [("unknown-name", 10), ("unknown-name", 25)]),
+        (
+            "a  {%- if ctiy -%}  b {{ dais+1 }}{% endif %}",
+            [("unknown-name", 10), ("unknown-name", 25)],
+        ),
         ("a\r\n{{ dais + 1 }}", [("unknown-name", 6)]),
     ],
 )

@@ -66,17 +66,15 @@ def invoke(project: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[
     """`invoke("run", "t.add", "a:=1")`, inside the project."""
     monkeypatch.chdir(project)
     monkeypatch.delenv("TOOLRT_PROJECT", raising=False)
-    path, modules = list(sys.path), set(sys.modules)
+    path = list(sys.path)
 
     def call(*args: str, **more: object) -> Result:
         return CliRunner().invoke(cli, list(args), **more)
 
     yield call
     sys.path[:] = path
-    for name in set(sys.modules) - modules:
-        if not name.startswith("toolrt"):
-            continue
-    sys.modules.pop("sums", None)
+    for name in ("sums", "text_tools"):
+        sys.modules.pop(name, None)
 
 
 @pytest.fixture

@@ -13,6 +13,10 @@ def test_data_is_shown_as_json(invoke):
     assert invoke("run", "t.add", "a=1").stdout == "3\n"
 
 
+def test_no_output_shows_nothing(invoke):
+    assert invoke("run", "t.echo", "text=").stdout == ""
+
+
 def test_json_is_one_document_and_nothing_else(invoke):
     shown = invoke("run", "t.add", "a:=1", "-o", "json")
     document = json.loads(shown.stdout)

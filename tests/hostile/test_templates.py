@@ -37,7 +37,10 @@ REFUSED = {
     "111 padding": "{{ x | center(1000000000) }}",
     "111 indentation": "{{ x | indent(1000000000) }}",
     "111 nesting": "{{ " + "(" * 20_000 + "x" + ")" * 20_000 + " }}",
-    "111 length": "{{ x" + " + x" * 20_000 + " }}",
+    "111 long number": "{{ " + "9" * 5000 + " }}",
+    "111 infinity": "{{ 1e999 }}",
+    "111 chain": "{{ x" + " + x" * 200 + " }}",
+    "111 length": "{{ x" + " + x" * 200_000 + " }}",
 }
 
 CAPPED = {
@@ -61,12 +64,12 @@ HOSTILE = {"x": "a" * 100_000, "tags": ["t"] * 100_000}
 
 @pytest.mark.parametrize("text", REFUSED.values(), ids=REFUSED)
 def test_f110_template_is_refused_at_load(text):
-    started = time.monotonic()
+    started = time.process_time()
 
     with pytest.raises(FaultError) as caught:
         compile_template(text, TEXT, NAMES)
 
-    assert time.monotonic() - started < 1
+    assert time.process_time() - started < 0.5
     assert all(fault.offset is not None for fault in caught.value.faults)
     assert len(caught.value.faults) <= 2
 
@@ -98,7 +101,9 @@ def test_f111_template_is_capped_when_it_runs(text):
         "\x00\x01\x01 {{ x }} \x02\x02",
     ],
 )
-@pytest.mark.parametrize("text", ["{{ x }}", "-{{ x }}-", "{{ x ~ '' }}", "{% if x %}{{ x }}{% endif %}"])
+@pytest.mark.parametrize(
+    "text", ["{{ x }}", "-{{ x }}-", "{{ x ~ '' }}", "{% if x %}{{ x }}{% endif %}"]
+)
 def test_t1_values_are_literal(text, value):
     made = compile_template(text, TEXT, NAMES).text(Scope({"x": value}))
 
@@ -110,7 +115,9 @@ def test_97_keys_that_look_like_attributes_are_data():
     result = {"keys": 1, "constructor": 2, "$ref": 3}
 
     for key in ("keys", "constructor"):
-        made = compile_template(f"{{{{ result.{key} ~ '' }}}}", TEXT, names).text(Scope(result=result))
+        made = compile_template(f"{{{{ result.{key} ~ '' }}}}", TEXT, names).text(
+            Scope(result=result)
+        )
         assert made == str(result[key])
 
 
@@ -122,6 +129,10 @@ def test_objects_of_python_tools_show_no_attributes():
             return "shown"
 
     names = Names(roots=frozenset({"result"}))
-    for text in ("{{ result.secret }}", "{{ result['secret'] }}", "{{ result.secret | default('no') }}"):
+    for text in (
+        "{{ result.secret }}",
+        "{{ result['secret'] }}",
+        "{{ result.secret | default('no') }}",
+    ):
         made = compile_template(text, TEXT, names).value(Scope(result=Leaky()))
         assert made != "hunter2"

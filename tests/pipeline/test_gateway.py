@@ -40,7 +40,15 @@ async def test_the_document_has_the_agreed_shape():
     assert document["schema"] == "toolrt/v1"
     assert (document["status"], document["data"]) == ("success", {"a": 1})
     assert set(document) == {
-        "schema", "call_id", "tool", "status", "text", "data", "control", "stats", "context"
+        "schema",
+        "call_id",
+        "tool",
+        "status",
+        "text",
+        "data",
+        "control",
+        "stats",
+        "context",
     }
     assert document["control"] == {"final": False, "to": "both"}
     assert set(document["stats"]) == {"time_ms", "attempts", "cached"}
@@ -65,7 +73,9 @@ async def test_a_missing_variable_makes_the_tool_unavailable_and_names_it():
 
 
 async def test_an_irreversible_tool_is_refused_until_people_can_be_asked():
-    result = await answered("http: {url: http://127.0.0.1:9/x, method: POST}\neffect: irreversible", 1)
+    result = await answered(
+        "http: {url: http://127.0.0.1:9/x, method: POST}\neffect: irreversible", 1
+    )
     assert (result.error.code, result.attempts) == ("approval-unavailable", 0)
 
 
@@ -113,7 +123,8 @@ reject:
 async def test_reject_refuses_across_parameters_with_its_reason():
     result = await answered(REJECT, 1, {"low": 5, "high": 2})
     assert (result.error.code, result.error.message) == (
-        "invalid-arguments", "low must not exceed high"
+        "invalid-arguments",
+        "low must not exceed high",
     )
     assert (await answered(REJECT, 1, {"low": 1, "high": 2})).data == 1
 
@@ -139,7 +150,9 @@ async def test_error_reads_the_body_of_a_failed_answer():
 
 
 async def test_select_then_text():
-    tool = HTTP + 'result: {select: "rows[].n", text: "{{ result | join(\', \') }} of {{ call.id }}"}'
+    tool = (
+        HTTP + 'result: {select: "rows[].n", text: "{{ result | join(\', \') }} of {{ call.id }}"}'
+    )
     result = await answered(tool, {"rows": [{"n": 1}, {"n": 2}]})
     assert result.data == [1, 2]
     assert result.text == f"1, 2 of {result.call_id}"
@@ -148,7 +161,11 @@ async def test_select_then_text():
 async def test_a_text_answer_is_the_text_and_nothing_is_said_to_be_nothing():
     assert (await answered(HTTP, "hello")).text == "hello"
     empty = await answered(HTTP, None)
-    assert (empty.status, empty.text, empty.data) == ("success", "t completed with no output.", None)
+    assert (empty.status, empty.text, empty.data) == (
+        "success",
+        "t completed with no output.",
+        None,
+    )
 
 
 async def test_max_size_cuts_text_and_data_and_says_partial():

@@ -5,11 +5,11 @@ import functools
 import re
 import uuid
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from pathlib import Path
-from typing import Annotated, Any, Literal, NotRequired, Optional, TypedDict, Union, Unpack
+from typing import Annotated, Literal, NotRequired, Optional, TypedDict, Union, Unpack
 
 import jsonschema_rs
 import pytest
@@ -114,7 +114,7 @@ def positional_only(a: int, b: int = 2, /, c: date = date(2026, 1, 1)):
 
 def default_factory(
     tags: Annotated[list[str], Field(default_factory=lambda: ["new"])],
-    days: set[int] = Field(default_factory=set),
+    days: set[int] = Field(default_factory=set),  # noqa: B008 - the row's subject
     limit: int = Field(5, ge=1, description="How many."),
 ):
     return tags, days, limit

@@ -3,7 +3,7 @@ import math
 import struct
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from toolrt.schemas.canonical import canonical_json
@@ -29,7 +29,7 @@ def number(bits):
         ("0000000000000001", "5e-324"),
         ("8000000000000001", "-5e-324"),
         ("4340000000000000", "9007199254740992"),
-        ("4430000000000000", "295147905179352830000"),
+        ("4430000000000000", "295147905179352825856"),  # exactly: a change of our own
         ("3eb0c6f7a0b5ed8c", "9.999999999999997e-7"),
         ("3eb0c6f7a0b5ed8d", "0.000001"),
         ("41b3de4355555553", "333333333.3333332"),
@@ -38,8 +38,6 @@ def number(bits):
     ],
 )
 def test_numbers_are_written_as_the_rfc_says(bits, text):
-    if text == "295147905179352830000":
-        text = "295147905179352825856"  # integers exactly: our own change
     assert canonical_json(number(bits)).decode() == text
 
 
@@ -66,7 +64,9 @@ def test_a4_equal_values_have_one_text(one, other):
     assert canonical_json(one) == canonical_json(other)
 
 
-@pytest.mark.parametrize(("one", "other"), [(1, True), (0, False), ("1", 1), (None, "null"), ([], {})])
+@pytest.mark.parametrize(
+    ("one", "other"), [(1, True), (0, False), ("1", 1), (None, "null"), ([], {})]
+)
 def test_p10_different_values_have_different_texts(one, other):
     assert canonical_json(one) != canonical_json(other)
 
@@ -75,12 +75,16 @@ def test_a4_integers_are_exact():
     assert canonical_json(2**53 + 1) == b"9007199254740993"
 
 
-@pytest.mark.parametrize("value", [math.nan, math.inf, "\ud800", {1: 2}, object(), 10**5000])
+NO_JSON = [math.nan, math.inf, "\ud800", {1: 2}, object(), 10**5000]
+
+
+@pytest.mark.parametrize("value", NO_JSON, ids=lambda value: type(value).__name__)
 def test_what_is_no_json_is_refused(value):
     with pytest.raises(NotJsonError):
         canonical_json([value])
 
 
+@settings(deadline=None)
 @given(json_values)
 def test_the_text_is_json_of_the_same_value(value):
     assert json.loads(canonical_json(value)) == value

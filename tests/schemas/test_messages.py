@@ -193,10 +193,11 @@ def test_a_huge_value_is_refused_without_a_word_on_each_part():
             ["x", 1],
             "`a` must be a value with at least 2 of an integer, not an array of 2",
         ),
+        ({"prefixItems": [{}], "items": False}, [1, 2], "`a[1]` is not taken here"),
         (
-            {"prefixItems": [{}], "items": False},
+            {"prefixItems": [{}], "unevaluatedItems": False},
             [1, 2],
-            "`a` must be a value, not one with more items than it may have",
+            "`a` has more items than are taken",
         ),
         ({"minProperties": 1}, {}, "`a` must be a value of at least 1 member, not {}"),
         (
@@ -257,11 +258,14 @@ def test_contents_of_older_drafts_are_checked_and_told():
     assert [fault["message"] for fault in error.details["faults"]] == [
         '`a` must be a value encoded as base64, not "??"',
         '`b` must be a value of media type application/json, not "{"',
-        "`c` must be a value, not one with more items than it may have",
+        "`c` has more items than are taken",
     ]
 
 
-INVOICE = {"type": "object", "properties": {"kind": {"const": "invoice"}, "nr": {"type": "integer"}}}
+INVOICE = {
+    "type": "object",
+    "properties": {"kind": {"const": "invoice"}, "nr": {"type": "integer"}},
+}
 REFUND = {"type": "object", "properties": {"kind": {"const": "refund"}, "why": {"type": "string"}}}
 
 

@@ -65,9 +65,10 @@ NOON = datetime(2026, 1, 31, 12, tzinfo=UTC)
         (range(2), [0, 1]),
         ({"a": 1}.keys(), ["a"]),
         ({"a": 1}.values(), [1]),
+        ({True: 1}, {"true": 1}),
         (collections.OrderedDict(a=(1,)), {"a": [1]}),
-        ({1: "a", None: "b", True: "c", Color.RED: "d", NOON: "e"}, {
-            "1": "c", "null": "b", "red": "d", "2026-01-31T12:00:00Z": "e",
+        ({1: "a", None: "b", 1.5: "c", Color.RED: "d", NOON: "e"}, {
+            "1": "a", "null": "b", "1.5": "c", "red": "d", "2026-01-31T12:00:00Z": "e",
         }),
         (b"\xfb\xff", "+/8="),
         (bytearray(b"hi"), "aGk="),

@@ -19,6 +19,7 @@ from toolrt.expressions.templates import Template
 
 ELEMENT_LIMIT = 128 * 1024
 TOTAL_LIMIT = 1024**2
+_MOST_BYTES = 4
 
 Written = str | dict[str, Any]
 _CALLER = re.compile(r"\{\{[^}]*\bcaller\b")
@@ -31,7 +32,7 @@ class Argv:
     after which nothing is an option.
     """
 
-    __slots__ = ("_elements", "first_free_text")
+    __slots__ = ("_constant", "_elements", "first_free_text")
 
     def __init__(
         self,
@@ -46,11 +47,16 @@ class Argv:
             compiling.element(element, ("argv", number))
             for number, element in enumerate(written, first)
         ]
+        self._constant: list[str] | None = None
+        if compiling.is_constant:
+            self._constant = self.render(Scope())
         self.first_free_text = compiling.first_free_text
         """Path and parameter of the first free text that stands before any `--`."""
 
     def render(self, scope: Scope) -> list[str]:
         """The arguments of one call. Raises RefusedError (invalid-arguments)."""
+        if self._constant is not None:
+            return self._constant
         argv: list[str] = []
         for element in self._elements:
             element(scope, argv)
@@ -59,8 +65,10 @@ class Argv:
 
 def check_size(argv: Sequence[str], env: Mapping[str, str]) -> None:
     """Refuse more than a process may be given. Raises RefusedError (invalid-arguments)."""
-    total = sum(map(_size, argv)) + sum(_size(k) + _size(v) for k, v in env.items())
-    if total > TOTAL_LIMIT:
+    texts = (*argv, *env, *env.values())
+    if _MOST_BYTES * sum(map(len, texts)) + len(texts) <= TOTAL_LIMIT:
+        return
+    if sum(map(_size, texts)) > TOTAL_LIMIT:
         raise _refused("the arguments are too long together: at most 1 MiB")
 
 
@@ -82,6 +90,7 @@ class _Compiling:
     def __init__(self, context: BindContext, is_guarded: bool) -> None:
         self._context = context
         self._is_after_dashes = is_guarded
+        self.is_constant = True
         self.first_free_text: tuple[FaultPath, str] | None = None
 
     def element(self, written: Written, path: FaultPath) -> Element:
@@ -139,6 +148,7 @@ class _Compiling:
         self._refuse_references(template, path)
         if template.is_constant:
             return _always(template.source)
+        self.is_constant = False
         free = caller_text(template, self._context)
         if free and not self._is_after_dashes and self.first_free_text is None:
             self.first_free_text = (path, free[0])

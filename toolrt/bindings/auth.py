@@ -71,7 +71,7 @@ def compile_auth(auth: Auth, context: BindContext, *path: str) -> Credential | N
     if auth.api_key is not None:
         return _api_key(auth.api_key, context, (*path, "api_key"))
     way = "oauth2" if auth.oauth2 else "python"
-    context.unavailable = context.unavailable or f"`auth.{way}` does not work yet"
+    context.lacks(f"`auth.{way}` does not work yet", *path, way)
     return None
 
 

@@ -135,6 +135,11 @@ class BindContext:
         """Report a fault at `path` inside the kind's value; `more` as in `Fault`."""
         self.faults.append(Fault(code, message, path, **more))
 
+    def lacks(self, why: str, *path: str | int) -> None:
+        """The tool cannot be called for now, because of what stands at `path`; the first wins."""
+        if self.unavailable is None:
+            self.unavailable, self.unavailable_at = why, path
+
     def template(self, text: str, path: FaultPath, slot: Slot) -> Template:
         """Compile a text with `{{ }}` and `${}`; on a fault report it and give a constant."""
         try:
@@ -157,11 +162,9 @@ class BindContext:
 
     def _note(self, made: Template | Tree, path: FaultPath) -> None:
         self.used |= made.parameters
-        if not made.references or self.unavailable is not None:
-            return
-        for problem in self.references.unusable(made.references):
-            self.unavailable, self.unavailable_at = problem, path
-            return
+        if made.references and self.unavailable is None:
+            for problem in self.references.unusable(made.references):
+                self.lacks(problem, *path)
 
 
 def _nothing(_spec: Any, _context: BindContext) -> Described | None:

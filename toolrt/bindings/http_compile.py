@@ -8,7 +8,13 @@ from toolrt.bindings.http_body import Body, FormBody, JsonBody, Swept, TextBody
 from toolrt.bindings.http_fields import Headers, Pairs
 from toolrt.bindings.http_request import RequestPlan
 from toolrt.bindings.http_spec import HttpSpec
-from toolrt.bindings.http_target import Service, check_host, compile_guard, service_of
+from toolrt.bindings.http_target import (
+    Service,
+    check_host,
+    check_twice,
+    compile_guard,
+    service_of,
+)
 from toolrt.bindings.http_url import (
     Route,
     WrittenUrl,
@@ -36,7 +42,7 @@ def compile_http(spec: HttpSpec, context: BindContext) -> tuple[RequestPlan, End
     route = _route(url, service, spec, context) if url else None
     headers = service.headers.copy() if service else Headers()
     headers.add(spec.headers, context, "headers")
-    _check_credential(spec, service, context)
+    check_twice(spec.headers, service.credential if service else None, context)
     query = Pairs(spec.query, context, ("query",), QUERY)
     body = _Bodies(spec, context)
     if route is None:
@@ -116,13 +122,13 @@ def _note_unfinished(spec: HttpSpec, context: BindContext) -> None:
     """A request that would go out without a part of it does not go out at all."""
     for name in ("multipart", "graphql", "paginate"):
         if getattr(spec, name) is not None:
-            context.unavailable = context.unavailable or f"`{name}` does not work yet"
+            context.lacks(f"`{name}` does not work yet", name)
     for key, later in (("output", _LATER_OUTPUTS), ("args_in", _LATER_ARGS_IN)):
         value = getattr(spec, key)
         if value in later:
             message = f"`{key}: {value}` does not work yet"
             context.fault("not-yet", message, key, severity="warning")
-            context.unavailable = context.unavailable or message
+            context.lacks(message, key)
     context.tree(spec.multipart, ("multipart",))
     context.tree(spec.graphql.variables if spec.graphql else None, ("graphql", "variables"))
 
@@ -161,16 +167,6 @@ def _check_has_target(spec: HttpSpec, context: BindContext) -> None:
         message = "a `url` without a host needs a `target`"
         hint = "name one with `target`, or begin with https://"
         context.fault("no-target", message, "url", hint=hint)
-
-
-def _check_credential(spec: HttpSpec, service: Service | None, context: BindContext) -> None:
-    credential = service.credential if service else None
-    if credential is None or credential.place != "header":
-        return
-    for name in spec.headers:
-        if name.lower() == credential.name.lower():
-            message = f"`auth` of target `{spec.target}` sets `{name}` already"
-            context.fault("header-twice", message, "headers", name, on_key=True)
 
 
 def _check_unused(spec: HttpSpec, context: BindContext) -> None:

@@ -1,5 +1,6 @@
 """A target as its tools use it: origin, path, headers and credential, compiled once for each."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -39,9 +40,7 @@ def compile_target(target: Target, context: BindContext) -> Service | None:
     headers = Headers()
     headers.add(target.headers, context, "headers")
     credential = compile_auth(target.auth, context, "auth") if target.auth else None
-    if _sets_header(credential, headers):
-        name = credential.name if credential else ""
-        context.fault("header-twice", f"`auth` sets `{name}` already", "headers", name)
+    check_twice(target.headers, credential, context)
     guard = compile_guard(target.allow_private, context)
     check_host(url.origin, guard, context)
     tls = _files(target.tls, context)
@@ -74,6 +73,18 @@ def compile_guard(allow_private: bool | list[str], context: BindContext) -> Guar
     return Guard.of(networks)
 
 
+def check_twice(
+    written: Iterable[str], credential: Credential | None, context: BindContext
+) -> None:
+    """Report a header of `headers` that the credential sets too."""
+    if credential is None or credential.place != "header":
+        return
+    for name in written:
+        if name.lower() == credential.name.lower():
+            message = f"`auth` of the target sets `{name}` already"
+            context.fault("header-twice", message, "headers", name, on_key=True)
+
+
 def check_host(origin: Origin, guard: Guard, context: BindContext) -> None:
     """Report a literal host that is never dialled, such as that of a cloud's metadata."""
     literal = origin.host.strip("[]")
@@ -91,10 +102,6 @@ def _is_network(text: str, index: int, context: BindContext) -> bool:
         context.fault("invalid-value", f"`{text}` is no network", "allow_private", index, hint=hint)
         return False
     return True
-
-
-def _sets_header(credential: Credential | None, headers: Headers) -> bool:
-    return credential is not None and credential.place == "header" and credential.name in headers
 
 
 def _files(tls: Tls | None, context: BindContext) -> TlsFiles | None:

@@ -4,11 +4,32 @@ A child that ends by SIGKILL ran out of memory when the count grew while it ran.
 """
 
 import re
+import time
 from functools import cache
 from pathlib import Path
 
+_STALE_S = 1.0
 _COUNT = re.compile(rb"^oom_kill (\d+)$", re.MULTILINE)
 _ROOT = Path("/sys/fs/cgroup")
+
+
+class OomCount:
+    """The count as it was within the last second: cheap enough to ask before each child."""
+
+    __slots__ = ("_count", "_read_at")
+
+    def __init__(self) -> None:
+        self._count, self._read_at = 0, float("-inf")
+
+    def recent(self) -> int:
+        now = time.monotonic()
+        if now - self._read_at > _STALE_S:
+            self._count, self._read_at = oom_kills(), now
+        return self._count
+
+    def has_grown(self, before: int) -> bool:
+        self._read_at = float("-inf")
+        return self.recent() > before
 
 
 def oom_kills(file: Path | None = None) -> int:

@@ -16,7 +16,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from toolrt.bindings.group import FIRST_LOOK_S, LAST_LOOK_S, LOST, ExitWatch, Leader
-from toolrt.bindings.oom import oom_kills
+from toolrt.bindings.oom import OomCount
 from toolrt.bindings.outputs import Captured, Streams
 from toolrt.bindings.spawn import ProcessRequest, spawn, spawn_error
 from toolrt.core.errors import BindingError
@@ -50,7 +50,8 @@ class ProcessRunner:
     """Starts children and answers for them: once it is closed, none of them is left."""
 
     def __init__(self, grace_s: float = GRACE_S) -> None:
-        self._grace_s = grace_s
+        self.grace_s = grace_s
+        self.oom = OomCount()
         self._alive: set[Process] = set()
         self._home: str | None = None
 
@@ -62,15 +63,19 @@ class ProcessRunner:
 
     def start(self, request: ProcessRequest) -> "Process":
         """Spawn a child on the running loop. Raises BindingError with `sent="never"`."""
-        process = Process(request, asyncio.get_running_loop(), self._grace_s, self._alive.discard)
+        process = Process(request, asyncio.get_running_loop(), self)
         self._alive.add(process)
         return process
+
+    def forget(self, process: "Process") -> None:
+        """Nothing is left of that child."""
+        self._alive.discard(process)
 
     async def close(self) -> None:
         """End every child that still runs, and wait until none is left."""
         for process in tuple(self._alive):
             process.abandon_soon()
-        give_up = time.monotonic() + self._grace_s + 2 * _GIVE_UP_S
+        give_up = time.monotonic() + self.grace_s + 2 * _GIVE_UP_S
         while self._alive and time.monotonic() < give_up:  # noqa: ASYNC110 (loops of other threads)
             await asyncio.sleep(LAST_LOOK_S)
         if self._home is not None:
@@ -79,19 +84,12 @@ class ProcessRunner:
 
 
 class Process:
-    """A running child. `finished()` waits for its end; whoever stops waiting ends its group.
-
-    `forget` is called when nothing of it is left.
-    """
+    """A running child. `finished()` waits for its end; whoever stops waiting ends its group."""
 
     def __init__(
-        self,
-        request: ProcessRequest,
-        loop: asyncio.AbstractEventLoop,
-        grace_s: float,
-        forget: Callable[["Process"], None],
+        self, request: ProcessRequest, loop: asyncio.AbstractEventLoop, runner: ProcessRunner
     ) -> None:
-        self._loop, self._grace_s, self._forget = loop, grace_s, forget
+        self._loop, self._runner = loop, runner
         self._done: asyncio.Future[Finished] = loop.create_future()
         self._is_over = self._is_ending = False
         self._look_s, self._kill_at = FIRST_LOOK_S, 0.0
@@ -106,7 +104,7 @@ class Process:
         self._streams.begin()
         # many commands are over before it is worth watching their pipes: those are read once
         self._timer = loop.call_later(_FIRST_READ_S, self._streams.watch)
-        self._oom_kills = oom_kills()
+        self._oom_kills = runner.oom.recent()
 
     @property
     def pid(self) -> int:
@@ -125,7 +123,7 @@ class Process:
     def abandon(self) -> None:
         """Nobody waits any more: end the group, TERM first. Does not wait for it."""
         if not self._is_over:
-            self._end_group(signal.SIGTERM, self._grace_s)
+            self._end_group(signal.SIGTERM, self._runner.grace_s)
 
     def abandon_soon(self) -> None:
         """The same from any thread, also when the loop is closed already."""
@@ -168,7 +166,7 @@ class Process:
             stdout=self._streams.stdout.captured(),
             stderr=self._streams.stderr.captured(),
             time_s=time.perf_counter() - self._started,
-            out_of_memory=status == -signal.SIGKILL and oom_kills() > self._oom_kills,
+            out_of_memory=status == -signal.SIGKILL and self._runner.oom.has_grown(self._oom_kills),
         )
 
     def _flooded(self) -> None:
@@ -220,7 +218,7 @@ class Process:
         self._timer.cancel()
         self._watch.stop()
         self._streams.close()
-        self._forget(self)
+        self._runner.forget(self)
 
 
 def _streams(

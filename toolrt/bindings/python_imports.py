@@ -4,7 +4,6 @@
 one place changes `sys.path`, and one place turns what goes wrong into a fault.
 """
 
-import builtins
 import importlib
 import pkgutil
 import re
@@ -84,7 +83,10 @@ def _reason(error: BaseException, project: Path, name: str) -> FaultError:
     if isinstance(error, ModuleNotFoundError) and error.name and _is_part(error.name, name):
         return _not_found(project, error.name)
     place = _place(error, project)
-    message = f"importing `{name}` failed: {message_of(error, project)}"
+    what = message_of(error, project)
+    if isinstance(error, SyntaxError):
+        what = f"{type(error).__name__}: {error.msg}"
+    message = f"importing `{name}` failed: {what}"
     return _failed(f"{message} ({place})" if place else message)
 
 
@@ -103,7 +105,7 @@ def _not_found(project: Path, missing: str) -> FaultError:
 
 def _place(error: BaseException, project: Path) -> str | None:
     """The innermost `file:line` of the project that the error passed through."""
-    if isinstance(error, builtins.SyntaxError) and error.filename:
+    if isinstance(error, SyntaxError) and error.filename:
         places: Iterable[tuple[str, int | None]] = [(error.filename, error.lineno)]
     else:
         frames = traceback.extract_tb(error.__traceback__)

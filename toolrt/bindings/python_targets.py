@@ -48,7 +48,7 @@ def find_target(
     if isinstance(found, type):
         return _late(found, owner, call or "__call__", init)
     if call is None:
-        return _callable(found, owner)
+        return _callable(found, owner, "object")
     return _callable(_attribute(found, call, owner), f"{owner}.{call}")
 
 
@@ -66,14 +66,14 @@ def _attribute(owner: Any, name: str, label: str) -> Any:
         raise FaultError(*error.under("call")) from error
 
 
-def _callable(found: Any, label: str) -> Target:
+def _callable(found: Any, label: str, key: str = "call") -> Target:
     if isinstance(found, type):
         name = found.__name__
         hint = f"write `object: {label}`, and the method under `call`"
-        raise FaultError(Fault("not-callable", f"`{name}` is a class", ("call",), hint))
+        raise FaultError(Fault("not-callable", f"`{name}` is a class", (key,), hint))
     if not callable(found):
         message = f"`{label}` is a {type(found).__name__}, which cannot be called"
-        raise FaultError(Fault("not-callable", message, ("call",)))
+        raise FaultError(Fault("not-callable", message, (key,)))
     return Target(found, found, label)
 
 
@@ -81,7 +81,8 @@ def _late(cls: type, owner: str, method: str, init: Make | None) -> Target:
     raw = next((vars(each)[method] for each in cls.__mro__ if method in vars(each)), None)
     if raw is None and method == "__call__":
         message = f"a `{cls.__name__}` cannot be called"
-        raise FaultError(Fault("not-callable", message, hint="name its method under `call`"))
+        hint = "name its method under `call`"
+        raise FaultError(Fault("not-callable", message, ("object",), hint))
     declared = _attribute(cls, method, owner)
     target = _callable(declared, owner if method == "__call__" else f"{owner}.{method}")
     if isinstance(raw, classmethod | staticmethod):

@@ -11,18 +11,21 @@ from dataclasses import dataclass
 from toolrt.core.faults import Fault
 from toolrt.expressions.vocabulary import suggestion
 
-_STRING = re.compile(
-    r"""(?P<raw>[rR][bB]?|[bB][rR])(?:\"{3}.*?\"{3}|'{3}.*?'{3}|"[^"\n]*"|'[^'\n]*')
-    |[bB]?(?:\"{3}(?:[^\\]|\\.)*?\"{3}|'{3}(?:[^\\]|\\.)*?'{3}|"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*')
-    |//[^\n]*""",
+_LITERAL = re.compile(
+    r"""(?:[rR][bB]?|[bB][rR])(?:\"{3}.*?\"{3}|'{3}.*?'{3}|"[^"\n]*"|'[^'\n]*')
+    |[bB]?(?:\"{3}(?:[^\\]|\\.)*?\"{3}|'{3}(?:[^\\]|\\.)*?'{3})
+    |[bB]?(?:"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*')
+    |(?P<comment>//[^\n]*)""",
     re.DOTALL | re.VERBOSE,
 )
 _NAME = re.compile(
     r"(?<![\w.])(?P<root>[A-Za-z_]\w*)(?:\s*\.\s*(?P<key>[A-Za-z_]\w*)(?!\w|\s*\())?"
 )
 _INDEXED = re.compile(r"(?<![\w.])args\s*\[")
-_HAS = re.compile(r"(?<![\w.])has\(\s*[A-Za-z_]\w*\s*\.\s*[A-Za-z_]\w*\s*\)")
-_PATTERN = re.compile(r"(?<=\.matches\()\s*$")
+_FROM_DOT = re.compile(r"(?:^|[^\w\s)\]}\"])\s*(\.)\s*[A-Za-z_]")
+_HAS = re.compile(r"(?<![\w.])has[ \t]*\(\s*[A-Za-z_]\w*\s*\.\s*[A-Za-z_]\w*\s*\)")
+_MATCHES = re.compile(r"\.\s*matches\s*\(\s*$")
+_CLOSED = re.compile(r"\s*\)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,13 +38,15 @@ class Use:
 
 
 class ConditionText:
-    """A condition's text; `code` is the same with strings and comments blanked out."""
+    """A condition's text; in `code`, of the same length, literals are quotes, comments spaces."""
 
     __slots__ = ("code", "text")
 
     def __init__(self, text: str) -> None:
         self.text = text
-        self.code = _STRING.sub(lambda match: _blank(match[0]), text)
+        self.code = _LITERAL.sub(
+            lambda match: _filled(match[0], " " if match["comment"] else '"'), text
+        )
 
     def uses(self) -> Iterator[Use]:
         """Every name that may be a root, in order."""
@@ -54,13 +59,14 @@ class ConditionText:
         spans = [match.span() for match in _HAS.finditer(self.code)]
         text = self.text
         for start, end in spans:
-            text = text[:start] + "true" + _blank(text[start + 4 : end]) + text[end:]
+            text = text[:start] + "true" + _filled(text[start + 4 : end], " ") + text[end:]
         return text
 
     def patterns(self) -> Iterator[tuple[int, str]]:
         """The literal arguments of `matches`, as written, with their offsets."""
-        for match in _STRING.finditer(self.text):
-            if _PATTERN.search(self.text, 0, match.start()):
+        for match in _LITERAL.finditer(self.text):
+            is_whole = _CLOSED.match(self.code, match.end())
+            if is_whole and _MATCHES.search(self.code, 0, match.start()):
                 yield match.start(), match[0]
 
 
@@ -78,16 +84,15 @@ def name_faults(uses: Iterable[Use], known: Mapping[str, Collection[str]]) -> It
         )
 
 
-def index_faults(text: ConditionText) -> Iterator[Fault]:
-    """`args["x"]` would escape the check of names."""
+def shape_faults(text: ConditionText) -> Iterator[Fault]:
+    """Ways to read a name that would escape the check of names."""
     for match in _INDEXED.finditer(text.code):
-        yield Fault(
-            "disallowed",
-            'parameters are not read with `args["…"]`',
-            hint="write args.name",
-            offset=match.start(),
-        )
+        message = 'parameters are not read with `args["…"]`'
+        yield Fault("disallowed", message, hint="write args.name", offset=match.start())
+    for match in _FROM_DOT.finditer(text.code):
+        yield Fault("disallowed", "a name does not begin with a dot", offset=match.start(1))
 
 
-def _blank(text: str) -> str:
-    return re.sub(r"[^\n]", " ", text)
+def _filled(text: str, character: str) -> str:
+    """`text` with every character but newlines replaced."""
+    return re.sub(r"[^\n]", character, text)

@@ -5,7 +5,7 @@ its schema, and in a run environment of plain maps. The only module that knows t
 whose evaluation ends after 10,000 steps and whose regular expressions take linear time.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from functools import cache, lru_cache
 from types import MappingProxyType
 from typing import Any, Literal
@@ -13,12 +13,14 @@ from typing import Any, Literal
 from toolrt.core.errors import ToolrtError
 from toolrt.core.faults import Fault, FaultError
 from toolrt.expressions.condition_faults import compile_faults, run_message, type_words
-from toolrt.expressions.condition_text import ConditionText, Use, index_faults, name_faults
+from toolrt.expressions.condition_text import ConditionText, Use, name_faults, shape_faults
 from toolrt.expressions.globs import expression_of
 from toolrt.expressions.vocabulary import KNOWN_KEYS
 
 RootType = Literal["map", "int", "string", "double", "bool", "dyn", "timestamp"]
 Schemas = Mapping[str, Any]
+Names = tuple[tuple[str, str], ...]
+"""Names of an environment with their types."""
 
 REJECT_ROOTS: Mapping[str, RootType] = MappingProxyType(
     {"args": "map", "caller": "map", "call": "map", "tool": "map", "vars": "map"}
@@ -72,59 +74,54 @@ class Condition:
     It is compiled for running with its first call.
     """
 
-    __slots__ = ("_expression", "_numbers", "_takes_all", "parameters", "roots", "text")
+    __slots__ = ("_expression", "_keys", "_numbers", "parameters", "roots", "text")
 
     def __init__(
-        self,
-        text: str,
-        uses: Sequence[Use],
-        numbers: frozenset[str] = frozenset(),
+        self, text: str, uses: Iterable[Use], numbers: frozenset[str] = frozenset()
     ) -> None:
-        of_args = [use.key for use in uses if use.root == "args"]
+        keys: dict[str, set[str | None]] = {}
+        for use in uses:
+            keys.setdefault(use.root, set()).add(use.key)
         self.text = text
-        self.parameters = frozenset(key for key in of_args if key)
-        self.roots = frozenset(use.root for use in uses)
-        self._expression: Any = None
-        self._takes_all = None in of_args
+        self.roots = frozenset(keys)
+        self.parameters = frozenset(key for key in keys.get("args", ()) if key)
+        self._keys = {root: None if None in each else each for root, each in keys.items()}
         self._numbers = self.parameters & numbers
+        self._expression: Any = None
 
     def __repr__(self) -> str:
         return f"Condition({self.text!r})"
 
     def holds(self, bindings: Mapping[str, Any]) -> bool:
-        """Whether it is true for these roots; roots that it does not name are not looked at.
+        """Whether it is true for these roots; only what it names is looked at.
 
         Raises ConditionError when it fails, takes too many steps, or is neither true nor false.
         """
-        data = {root: bindings[root] for root in self.roots if root in bindings}
-        if "args" in data:
-            data["args"] = self._arguments(data["args"])
-        if "result" in data and _is_deep(data["result"]):
-            raise ConditionError("the result is nested too deeply for a condition")
+        data = {
+            root: _part(bindings[root], keys)
+            for root, keys in self._keys.items()
+            if root in bindings
+        }
+        _check_values(data)
+        if self._numbers and isinstance(data.get("args"), dict):
+            data["args"] |= _doubles(data["args"], self._numbers)
         if self._expression is None:
             environment = _run_environment(self.roots)
             self._expression = environment.compile(self.text, disable_check=True)
+        return self._evaluate(data)
+
+    def _evaluate(self, data: dict[str, Any]) -> bool:
         try:
             found = self._expression.eval(data=data)
             value = found.value()
         except Exception as error:  # noqa: BLE001 - whatever the library does, the condition failed
             raise ConditionError(run_message(str(error))) from None
         if value is True or value is False:
-            return value
-        if found.type().name() == "ERROR":
+            return bool(value)
+        kind = found.type().name()
+        if kind == "ERROR":
             raise ConditionError(run_message(value))
-        raise ConditionError(f"it is {type_words(found.type().name())}, not true or false")
-
-    def _arguments(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        """The arguments that it reads; a `number` is always a double, as the check assumed."""
-        if self._takes_all:
-            read = dict(given)
-        else:
-            read = {name: given[name] for name in self.parameters if name in given}
-        for name in self._numbers:
-            if type(read.get(name)) is int and abs(read[name]) <= _LARGEST_EXACT:
-                read[name] = float(read[name])
-        return read
+        raise ConditionError(f"it is {type_words(kind)}, not true or false")
 
 
 def compile_condition(
@@ -139,12 +136,15 @@ def compile_condition(
     `known_keys` lists the keys of the other roots that have fixed ones. Raises FaultError with the
     offset of each fault.
     """
+    if not _is_readable(text):
+        message = "a condition holds no NUL and no half characters"
+        raise FaultError(Fault("invalid-condition", message, offset=0))
     source = ConditionText(text)
     uses = [use for use in source.uses() if use.root in roots]
     types = _types(roots, arguments or {})
-    checked, faults = _check(source, types)
+    checked, faults = _check(source, types, roots)
     known = known_keys if arguments is None else {**known_keys, "args": frozenset(arguments)}
-    faults = [*faults, *name_faults(uses, known), *index_faults(source)]
+    faults = [*faults, *name_faults(uses, known), *shape_faults(source)]
     if not faults:
         faults = [*_pattern_faults(source), *_type_faults(checked)]
     if faults:
@@ -153,7 +153,7 @@ def compile_condition(
     return Condition(text, uses, frozenset(numbers))
 
 
-def _types(roots: Mapping[str, RootType], arguments: Schemas) -> tuple[tuple[str, str], ...]:
+def _types(roots: Mapping[str, RootType], arguments: Schemas) -> Names:
     """Every name of the check environment with its type."""
     typed = [(key, kind) for key, kind in _TYPED_KEYS.items() if key.partition(".")[0] in roots]
     if "args" in roots:
@@ -176,13 +176,18 @@ def _type_of(schema: Any) -> str:
     return "string" if kind is None and is_text else "dyn"
 
 
-def _check(source: ConditionText, types: tuple[tuple[str, str], ...]) -> tuple[Any, list[Fault]]:
+def _check(source: ConditionText, types: Names, roots: Iterable[str]) -> tuple[Any, list[Fault]]:
     """The checked expression, or None and what is wrong with it."""
     try:
         return _check_environment(types).compile(source.for_check()), []
     except RuntimeError as error:
         faults = compile_faults(str(error), source.text, [name for name, _ in types])
-    return None, faults
+    if faults:
+        return None, faults
+    try:
+        return _run_environment(frozenset(roots)).compile(source.text), []
+    except RuntimeError:
+        return None, []  # literals of two number types, compared
 
 
 def _type_faults(checked: Any) -> list[Fault]:
@@ -216,7 +221,7 @@ def _pattern_faults(source: ConditionText) -> list[Fault]:
 
 
 @lru_cache(maxsize=64)
-def _check_environment(types: tuple[tuple[str, str], ...]) -> Any:
+def _check_environment(types: Names) -> Any:
     return _environment(types)
 
 
@@ -225,7 +230,7 @@ def _run_environment(roots: frozenset[str]) -> Any:
     return _environment(tuple((root, "dyn") for root in roots))
 
 
-def _environment(types: tuple[tuple[str, str], ...]) -> Any:
+def _environment(types: Names) -> Any:
     from cel_expr_python import cel  # noqa: PLC0415 - a large library, loaded with the first use
 
     known = cel.Type
@@ -261,17 +266,42 @@ def _matcher() -> Any:
     return _run_environment(frozenset({"path", "expression"})).compile("path.matches(expression)")
 
 
-def _is_deep(value: Any) -> bool:
-    """Whether containers are nested so deep that the library's own recursion would be at risk."""
-    level = [value]
+def _part(value: Any, keys: Collection[str | None] | None) -> Any:
+    """Those keys of `value` that are read; all of it when that is not known."""
+    if not isinstance(value, Mapping):
+        return value
+    return dict(value) if keys is None else {key: value[key] for key in keys if key in value}
+
+
+def _doubles(arguments: Mapping[str, Any], numbers: Iterable[str]) -> dict[str, float]:
+    """Every `number` as a double, as the check has assumed, where that is exact."""
+    return {
+        name: float(arguments[name])
+        for name in numbers
+        if type(arguments.get(name)) is int and abs(arguments[name]) <= _LARGEST_EXACT
+    }
+
+
+def _check_values(data: dict[str, Any]) -> None:
+    """Refuse what the library gets wrong: it cuts texts at a NUL, and deep nesting crashes it."""
+    level: list[Any] = [data]
     for _ in range(_DEEPEST):
-        level = [
-            child
-            for node in level
-            if isinstance(node, (dict, list))
-            for child in (node.values() if isinstance(node, dict) else node)
-            if isinstance(child, (dict, list))
-        ]
-        if not level:
-            return False
-    return True
+        below: list[Any] = []
+        for node in level:
+            if isinstance(node, str):
+                if "\0" in node:
+                    raise ConditionError("a text that it reads holds a NUL character")
+            elif isinstance(node, Mapping):
+                below += node
+                below += node.values()
+            elif isinstance(node, (list, tuple)):
+                below += node
+        if not below:
+            return
+        level = below
+    raise ConditionError("a value that it reads is nested too deeply")
+
+
+def _is_readable(text: str) -> bool:
+    """Whether the library would read all of `text`."""
+    return "\0" not in text and not any("\ud800" <= each <= "\udfff" for each in text)

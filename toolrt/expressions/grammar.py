@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from math import isfinite
 from typing import Any
 
 from jinja2 import Environment, TemplateSyntaxError, nodes
@@ -45,10 +46,14 @@ TESTS = frozenset(
 _TAGS = frozenset({"if", "elif", "else", "endif", "for", "endfor", "raw", "endraw"})
 _LOOP = frozenset({"index", "index0", "first", "last", "length"})
 _DEEPEST = 40
+_MOST = 10_000
 _WORDS = (
     (re.compile(r"block that needs to be closed is '(\w+)'"), "`{{% {0} %}}` is never closed"),
     (re.compile(r"unexpected end of template"), "`{{{{` is never closed"),
-    (re.compile(r"(?:got|unexpected) 'end of (?:print|statement)"), "the expression ends too early"),
+    (
+        re.compile(r"(?:got|unexpected) 'end of (?:print|statement)"),
+        "the expression ends too early",
+    ),
     (re.compile(r"(?:got|[Uu]nexpected|unexpected char) '(.+?)'"), "unexpected `{0}`"),
     (re.compile(r"unknown tag '(\w+)'"), "`{{% {0} %}}` closes nothing"),
 )
@@ -76,14 +81,16 @@ def parse(environment: Environment, text: str) -> nodes.Template:
     """The tree of `text`, each node's `lineno` being its offset. Raises FaultError."""
     parser = Parser(environment, "")
     try:
-        tokens = list(_tokens(environment, text))
+        tokens = list(itertools.islice(_tokens(environment, text), _MOST))
+        if len(tokens) == _MOST:
+            raise FaultError(Fault("invalid-template", "this template is too long", offset=0))
         _check_tags(tokens)
         parser.stream = TokenStream(environment.lexer.wrap(tokens), None, None)
         return parser.parse()
     except TemplateSyntaxError as error:
         message, offset = _plain_words(str(error.message)), min(error.lineno, len(text))
-    except RecursionError:
-        message, offset = "this expression is nested too deeply", 0
+    except (RecursionError, ValueError):
+        message, offset = "this expression is nested too deeply, or a number is too long", 0
     raise FaultError(
         Fault(
             "invalid-template",
@@ -201,6 +208,8 @@ class _Checker(NodeVisitor):
         self.faults += faults_in(node.data, node.lineno)
 
     def visit_Const(self, node: nodes.Const) -> None:  # noqa: N802 - as above
+        if isinstance(node.value, float) and not isfinite(node.value):
+            self._refuse(node, "this number is too large")
         text = node.value if isinstance(node.value, str) else ""
         if text.startswith("${") and text.endswith("}") and not faults_of(text, 0):
             self._refuse(

@@ -3,15 +3,17 @@
 The only module that knows the jmespath library.
 """
 
-from typing import TYPE_CHECKING, Any
+import re
+from typing import TYPE_CHECKING, Any, cast
 
 from toolrt.core.errors import CallError
 from toolrt.core.faults import Fault, FaultError
+from toolrt.core.names import did_you_mean
 
 if TYPE_CHECKING:
     from jmespath.parser import ParsedResult
 
-_DEEPEST = 200
+_DEEPEST = 100
 
 
 class Select:
@@ -43,17 +45,46 @@ def compile_select(text: str) -> Select:
     from jmespath import exceptions  # noqa: PLC0415 - as above
 
     try:
-        return Select(text, jmespath.compile(text))
+        parsed = jmespath.compile(text)
     except exceptions.EmptyExpressionError:
-        fault = Fault("invalid-select", "the expression is empty", offset=0)
-    except exceptions.LexerError as error:
-        fault = Fault("invalid-select", str(error.message), offset=error.lexer_position)
-    except exceptions.IncompleteExpressionError:
-        fault = Fault("invalid-select", "the expression ends too early", offset=len(text))
+        raise _fault("the expression is empty", 0) from None
     except exceptions.ParseError as error:
-        fault = Fault(
-            "invalid-select", f"unexpected `{error.token_value}`", offset=error.lex_position
-        )
+        raise _syntax_fault(text, error.lex_position, error.token_value) from None
     except (exceptions.JMESPathError, RecursionError):
-        fault = Fault("invalid-select", "this is no JMESPath expression", offset=0)
-    raise FaultError(fault)
+        raise _fault("this is no JMESPath expression", 0) from None
+    _check_functions(text, cast("dict[str, Any]", parsed.parsed))
+    return Select(text, parsed)
+
+
+def _syntax_fault(text: str, offset: int, token: str | None) -> FaultError:
+    if not token or offset >= len(text):
+        return _fault("the expression ends too early", len(text))
+    if len(token) > 1 and token[0] in "'\"`":
+        return _fault(f"`{token[0]}` is never closed", offset)
+    return _fault(f"unexpected `{token}`", offset)
+
+
+def _check_functions(text: str, tree: dict[str, Any]) -> None:
+    """Raise FaultError for a function that does not exist, or for too deep a nesting."""
+    from jmespath.functions import Functions  # noqa: PLC0415 - as above
+
+    level = [tree]
+    for _ in range(_DEEPEST):
+        for node in level:
+            name = node.get("value")
+            if node["type"] == "function_expression" and name not in Functions.FUNCTION_TABLE:
+                raise _unknown_function(text, str(name), sorted(Functions.FUNCTION_TABLE))
+        level = [child for node in level for child in node["children"] if isinstance(child, dict)]
+        if not level:
+            return
+    raise _fault("the expression is nested too deeply", 0)
+
+
+def _unknown_function(text: str, name: str, known: list[str]) -> FaultError:
+    call = re.search(rf"(?<![\w-]){re.escape(name)}\s*\(", text)
+    offset = call.start() if call else 0
+    return _fault(f"there is no function `{name}`", offset, did_you_mean(name, known))
+
+
+def _fault(message: str, offset: int, hint: str | None = None) -> FaultError:
+    return FaultError(Fault("invalid-select", message, hint=hint, offset=offset))

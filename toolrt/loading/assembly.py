@@ -18,10 +18,13 @@ from toolrt.loading.anchors import ALIAS_LIMIT, Anchors
 from toolrt.loading.characters import hidden_in_name
 from toolrt.loading.diagnostics import FAULT_LIMIT, Diagnosis, TooManyFaultsError
 from toolrt.loading.frames import LOST, MERGE, Frame, merged, path_to
+from toolrt.loading.paths import short
 from toolrt.loading.syntax import explain, quote_hint, value_at
 
 DEPTH_LIMIT: Final = 64
 
+_SHOWN_STEPS: Final = 4
+_NEARBY: Final = 50
 _NAME_KEYS: Final = frozenset({"id", "namespace"})
 
 
@@ -32,11 +35,14 @@ class _StoppedError(Exception):
 class Assembly:
     """Builds the data of one document; faults go to `diagnosis`.
 
-    `repeats` are the values that a duplicate key hid, each with its path.
+    `repeats` are the values that a duplicate key hid, each with its path; `taken` counts the
+    events that were looked at.
     """
 
     def __init__(self, diagnosis: Diagnosis, *, allow_merge: bool) -> None:
         self.repeats: list[tuple[Path, Any]] = []
+        self.taken = 0
+        self._repeated = 0
         self._diagnosis = diagnosis
         self._text = diagnosis.lines.text
         self._allow_merge = allow_merge
@@ -68,7 +74,7 @@ class Assembly:
             yaml.DocumentStartEvent: self._begin,
             yaml.StreamEndEvent: self._end,
         }
-        for event in islice(events, yaml.EVENT_LIMIT):
+        for self.taken, event in enumerate(islice(events, yaml.EVENT_LIMIT), 1):
             step = steps.get(type(event))
             if step is not None:
                 step(event)
@@ -127,8 +133,7 @@ class Assembly:
         self._stack.append(frame)
         self._top = frame
         if len(self._stack) > DEPTH_LIMIT + 1:
-            message = f"more than {DEPTH_LIMIT} collections inside each other"
-            raise self._stop("too-deep", message, frame.start, event.end_mark.index)
+            raise self._too_deep(frame)
 
     def _close(self, event: Any) -> None:
         frame = self._stack.pop()
@@ -182,8 +187,11 @@ class Assembly:
             self._merge_key(frame, event)
         if key not in frame.made:
             return key
-        if len(self.repeats) >= FAULT_LIMIT:
-            raise TooManyFaultsError
+        self._repeated += 1
+        if self._repeated > FAULT_LIMIT:
+            message = f"more than {FAULT_LIMIT} keys are written twice"
+            start, end = event.start_mark.index, event.end_mark.index
+            raise self._stop("too-many-faults", message, start, end)
         return frame.repeat(key)
 
     def _merge_key(self, frame: Frame, event: Any) -> None:
@@ -249,13 +257,16 @@ class Assembly:
         if not tag.startswith("!!") and type(event) is yaml.ScalarEvent:
             hint = quote_hint(value_at(self._text, start, in_flow=self._top.is_flow))
         length = len(value_at(self._text, start, in_flow=True).partition(" ")[0])
-        fault = Fault("unknown-tag", f"the tag `{tag}` means nothing here", self._path(), hint)
+        fault = Fault(
+            "unknown-tag", f"the tag `{short(tag)}` means nothing here", self._path(), hint
+        )
         self._diagnosis.add(fault, start, start + length)
 
     def _shared(self, event: Any) -> Any:
         anchored = self._anchors.find(event.anchor)
         if anchored is None:
-            message = f"`*{event.anchor}` stands inside `&{event.anchor}` itself"
+            name = short(event.anchor)
+            message = f"`*{name}` stands inside `&{name}` itself"
             self._fault("alias-to-itself", message, event)
             return {}
         self._top.extra += anchored.size
@@ -263,16 +274,17 @@ class Assembly:
         if self._anchors.is_bomb(anchored):
             message = f"aliases make this file more than {ALIAS_LIMIT >> 20} MiB larger"
             start, end = event.start_mark.index, event.end_mark.index
-            raise self._stop("alias-bomb", message, start, end)
+            raise self._stop("alias-bomb", message, start, end, "use fewer aliases")
         return anchored.value
 
     def _unknown_anchor(self, event: Any) -> Any:
         name = event.anchor
         value = value_at(self._text, event.start_mark.index, in_flow=self._top.is_flow)
         is_merge = self._top.key == MERGE
-        hint = f"write `&{name}` before a mapping above" if is_merge else quote_hint(value)
-        hint = did_you_mean(name, self._anchors.names) or hint
-        self._fault("unknown-anchor", f"there is no `&{name}` above", event, hint)
+        hint = f"write `&{short(name)}` before a mapping above" if is_merge else quote_hint(value)
+        known = islice(self._anchors.names, _NEARBY)
+        hint = did_you_mean(short(name), known) or hint
+        self._fault("unknown-anchor", f"there is no `&{short(name)}` above", event, hint)
         return {} if is_merge else value
 
     # collections that are more than their items
@@ -324,6 +336,12 @@ class Assembly:
         self, code: str, message: str, start: int, end: int, hint: str | None = None
     ) -> _StoppedError:
         self._diagnosis.add(Fault(code, message, self._path(), hint), start, end)
+        return _StoppedError()
+
+    def _too_deep(self, frame: Frame) -> _StoppedError:
+        message = f"more than {DEPTH_LIMIT} collections inside each other"
+        fault = Fault("too-deep", message, self._path()[:_SHOWN_STEPS])
+        self._diagnosis.add(fault, frame.start, frame.start + 1)
         return _StoppedError()
 
     def _path(self) -> Path:

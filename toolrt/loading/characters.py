@@ -1,6 +1,6 @@
 r"""Bytes of a file to text, and the characters that make a file read otherwise than it is.
 
-First step of reading: what is not UTF-8, control characters and line breaks that only YAML sees
+First step of reading: what is not UTF-8, control characters and the line breaks that only YAML sees
 end it. Bidirectional controls and tag characters are errors anywhere, comments included, since
 they change what a reviewer sees; other invisible characters are errors in keys and names, and a
 warning elsewhere. Written as an escape ("\u202e") they are visible, and allowed in values.
@@ -9,6 +9,7 @@ warning elsewhere. Written as an escape ("\u202e") they are visible, and allowed
 import codecs
 import re
 import unicodedata
+from collections.abc import Iterator
 from typing import Final
 
 from toolrt.core.faults import Fault, Severity
@@ -25,8 +26,10 @@ _DECEIVES: Final = re.compile(f"[{_DECEIVING}]")
 _IN_NAME: Final = re.compile(
     f"[\x00-\x1f\x7f-\x9f\u2028\u2029\u200c\u200d\ufeff{_DECEIVING}{_INVISIBLE}]"
 )
-_CONTROL: Final = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
-_BREAKS: Final = frozenset("\x85\u2028\u2029")
+_CONTROL: Final = re.compile(
+    "\r(?!\n)|[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]"
+)
+_BREAKS: Final = frozenset("\r\x85\u2028\u2029")
 _OTHER_ENCODINGS: Final = (
     (codecs.BOM_UTF32_LE, "utf-32"),
     (codecs.BOM_UTF32_BE, "utf-32"),
@@ -55,14 +58,12 @@ def report_hidden(text: str, diagnosis: Diagnosis) -> None:
     if text.isascii():
         return
     known = {one.line for one in diagnosis.found if one.code == "hidden-characters"}
-    worst: dict[int, re.Match[str]] = {}
-    for match in _HIDDEN.finditer(text):
-        line, _ = diagnosis.lines.place(match.start())
-        if line not in worst or _deceives(match[0]) > _deceives(worst[line][0]):
-            worst[line] = match
-    for line, match in worst.items():
-        if line not in known:
-            diagnosis.add(_hidden(match[0]), *match.span())
+    for pattern in (_DECEIVES, _HIDDEN):
+        for match in _first_of_each_line(pattern, text):
+            line, _ = diagnosis.lines.place(match.start())
+            if line not in known:
+                known.add(line)
+                diagnosis.add(_hidden(match[0]), *match.span())
 
 
 def hidden_in_name(text: str) -> Fault | None:
@@ -74,16 +75,19 @@ def hidden_in_name(text: str) -> Fault | None:
     return Fault("hidden-characters", message, hint="type the name again")
 
 
+def _first_of_each_line(pattern: re.Pattern[str], text: str) -> Iterator[re.Match[str]]:
+    at = 0
+    while at >= 0 and (match := pattern.search(text, at)):
+        yield match
+        at = text.find("\n", match.end())
+
+
 def _hidden(character: str) -> Fault:
-    severity: Severity = "error" if _deceives(character) else "warning"
+    severity: Severity = "error" if _DECEIVES.match(character) else "warning"
     message = f"a character that nobody sees: {_named(character)}"
     escape = character.encode("unicode_escape").decode()
     hint = f'delete it, or write "{escape}" in double quotes'
     return Fault("hidden-characters", message, hint=hint, severity=severity)
-
-
-def _deceives(character: str) -> bool:
-    return _DECEIVES.match(character) is not None
 
 
 def _other_encoding(name: str) -> Fault:
@@ -113,6 +117,7 @@ def _named(character: str) -> str:
 
 _CONTROL_NAMES: Final = {
     "\0": "NUL",
+    "\r": "CARRIAGE RETURN",
     "\x08": "BACKSPACE",
     "\x1b": "ESCAPE",
     "\x7f": "DELETE",

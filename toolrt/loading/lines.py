@@ -1,13 +1,10 @@
 r"""Lines and columns of a text, as editors count them: from 1, in characters.
 
-A line ends at `\n`, `\r\n` or `\r`, and nowhere else.
+A line ends at `\n` or `\r\n`, and nowhere else; the reader refuses what YAML sees beyond that.
 """
 
-import re
 from bisect import bisect_right
-from typing import Final
-
-_BREAK: Final = re.compile(r"\r\n|\r|\n")
+from itertools import accumulate
 
 
 class Lines:
@@ -39,5 +36,6 @@ class Lines:
 
     def _lines(self) -> list[int]:
         if not self._starts:
-            self._starts = [0, *(match.end() for match in _BREAK.finditer(self.text))]
+            widths = map(len, self.text.split("\n"))
+            self._starts = list(accumulate(map((1).__add__, widths), initial=0))[:-1]
         return self._starts

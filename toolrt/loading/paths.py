@@ -9,6 +9,7 @@ from typing import Final, Self
 
 from toolrt.core.faults import Path
 
+_ROOM: Final = 80
 _PLAIN_KEY: Final = re.compile(r"[\w$-]+")
 
 
@@ -37,6 +38,11 @@ class Repeat(str):
         return hash((str(self), self.nth))
 
 
+def short(text: str) -> str:
+    """`text` cut to what a message has room for."""
+    return text if len(text) <= _ROOM else f"{text[:_ROOM]}…"
+
+
 def dotted(path: Path) -> str:
     """A path as people read it: `tools.pay.timeout`, `rules[0].id`; odd keys are quoted."""
     made = "".join(f"[{step}]" if isinstance(step, int) else f".{_key(step)}" for step in path)
@@ -57,4 +63,5 @@ def through(path: Path, hidden: Path) -> Path:
 
 
 def _key(key: str) -> str:
-    return key if _PLAIN_KEY.fullmatch(key) else json.dumps(str(key), ensure_ascii=False)
+    shown = short(key)
+    return shown if _PLAIN_KEY.fullmatch(shown) else json.dumps(str(shown), ensure_ascii=False)

@@ -40,11 +40,11 @@ class Place:
 
 
 class Places:
-    """The places of one text."""
+    """The places of one text, up to a number of events."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, limit: int) -> None:
         self.lines = Lines(text)
-        self._root = _Survey(text).root()
+        self._root = _Survey(text, limit).root()
 
     def span(self, path: Path, *, on_key: bool = False, offset: int | None = None) -> Span:
         """The place at `path`, or the deepest one on the way that exists.
@@ -92,6 +92,7 @@ class _Level:
         self.is_map = is_map
         self.key: Place | None = None
         self.below: list[Place] = []
+        self.repeats: dict[str, int] = {}
 
     def add(self, place: Place) -> None:
         items = self.place.items
@@ -119,17 +120,18 @@ class _Level:
         return [one.origin or one for one in inner]
 
     def _step(self, key: str) -> str:
-        items, nth = self.place.items, 0
-        while (Repeat(key, nth) if nth else key) in items:
-            nth += 1
-        return Repeat(key, nth) if nth else key
+        if key not in self.place.items:
+            return key
+        self.repeats[key] = nth = self.repeats.get(key, 0) + 1
+        return Repeat(key, nth)
 
 
 class _Survey:
-    """Walks the events of a text as far as they go."""
+    """Walks the events of a text as far as the reader did."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, limit: int) -> None:
         self._text = text
+        self._limit = limit
         self._anchors: dict[str, Place] = {}
         self._levels = [_Level(Place(0, 0), None, is_map=False)]
 
@@ -144,9 +146,8 @@ class _Survey:
         return root
 
     def _events(self) -> Iterator[Any]:
-        """Up to where the reader stopped: the end, an error, or one of its limits."""
         try:
-            yield from islice(yaml.events(self._text.encode()), yaml.EVENT_LIMIT)
+            yield from islice(yaml.events(self._text.encode()), self._limit)
         except yaml.ParseError:
             return
 
@@ -169,7 +170,7 @@ class _Survey:
 
     def _open(self, event: Any, *, is_map: bool) -> None:
         start = self._start(event)
-        place = Place(start, start + event.flow_style, is_block=not event.flow_style)
+        place = Place(start, start, is_block=not event.flow_style)
         self._levels.append(_Level(place, event.anchor, is_map=is_map))
 
     def _close(self, event: Any) -> None:

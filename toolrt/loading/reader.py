@@ -15,7 +15,7 @@ from toolrt.loading.assembly import Assembly
 from toolrt.loading.characters import decode, report_hidden
 from toolrt.loading.diagnostics import Diagnosis, Diagnostic, Span, TooManyFaultsError
 from toolrt.loading.lines import Lines
-from toolrt.loading.paths import Repeat, through
+from toolrt.loading.paths import Repeat, short, through
 from toolrt.loading.places import Places
 
 SIZE_LIMIT: Final = 4 * 1024 * 1024
@@ -25,15 +25,16 @@ _VARIANTS: Final = 20
 class _Lookup:
     """The places of a text, made when first asked and shared by all readings of it."""
 
-    __slots__ = ("_places", "_text")
+    __slots__ = ("_events", "_places", "_text")
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str = "", events: int = 0) -> None:
         self._text = text
+        self._events = events
         self._places: Places | None = None
 
     def places(self) -> Places:
         if self._places is None:
-            self._places = Places(self._text)
+            self._places = Places(self._text, self._events)
         return self._places
 
 
@@ -51,7 +52,7 @@ class Document:
     faults: list[Diagnostic] = field(default_factory=list)
     _hidden: tuple[tuple[Path, Any], ...] = ()
     _through: Path = ()
-    _lookup: _Lookup = field(default_factory=lambda: _Lookup(""), repr=False)
+    _lookup: _Lookup = field(default_factory=_Lookup, repr=False)
 
     def span(self, path: Path, *, on_key: bool = False, offset: int | None = None) -> Span:
         """The place of the value at `path`, or of the deepest one on the way that exists.
@@ -93,7 +94,7 @@ def read(source: bytes, file: str, *, allow_merge: bool = True) -> Document:
     diagnosis = Diagnosis(file, Lines(text))
     assembly = Assembly(diagnosis, allow_merge=allow_merge)
     data = assembly.build(events.events(text.encode()))
-    lookup = _Lookup(text)
+    lookup = _Lookup(text, assembly.taken)
     try:
         _report_repeats(assembly.repeats, lookup, diagnosis)
         if data is not None:
@@ -106,7 +107,7 @@ def read(source: bytes, file: str, *, allow_merge: bool = True) -> Document:
 def _unusable(file: str, text: str, fault: Fault, index: int = 0) -> Document:
     diagnosis = Diagnosis(file, Lines(text))
     diagnosis.add(fault, index, min(index + 1, len(text)))
-    return Document(file, text, faults=diagnosis.found, _lookup=_Lookup(""))
+    return Document(file, text, faults=diagnosis.found)
 
 
 def _report_repeats(repeats: list[tuple[Path, Any]], lookup: _Lookup, diagnosis: Diagnosis) -> None:
@@ -114,7 +115,8 @@ def _report_repeats(repeats: list[tuple[Path, Any]], lookup: _Lookup, diagnosis:
         places = lookup.places()
         first = places.span((*path[:-1], str(path[-1])), on_key=True)
         again = places.span(path, on_key=True)
-        message = f"the key `{path[-1]}` stands at line {first.line}, column {first.column} already"
+        where = f"line {first.line}, column {first.column}"
+        message = f"the key `{short(str(path[-1]))}` stands at {where} already"
         start = diagnosis.lines.start(again.line) + again.column - 1
         fault = Fault("duplicate-key", message, path, "keep one of the two")
         diagnosis.add(fault, start, start + again.end_column - again.column)

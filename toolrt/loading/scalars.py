@@ -8,13 +8,13 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from toolrt.core.faults import Fault, FaultError
+from toolrt.loading.paths import short
 
 DIGIT_LIMIT: Final = 4300
 """Python's own limit for turning digits into a number and back."""
 
 _BIT_LIMIT: Final = 14_284
 _DECIMAL: Final = 10
-_SHOWN: Final = 40
 _PREFIX: Final = "tag:yaml.org,2002:"
 _WORDS: Final[Mapping[str, bool | None]] = {
     **dict.fromkeys(("", "~", "null", "Null", "NULL")),
@@ -54,7 +54,7 @@ def tagged(tag: str, text: str) -> Any:
     if name == "float" and type(value) is int:
         value = _as_float(value, text)
     if not isinstance(value, _TYPES[name]) or (name == "int" and isinstance(value, bool)):
-        raise FaultError(Fault("bad-tag", f"`{_short(text)}` is no {_NAMES[name]}"))
+        raise FaultError(Fault("bad-tag", f"`{short(text)}` is no {_NAMES[name]}"))
     return value
 
 
@@ -80,7 +80,7 @@ def _too_long(text: str) -> FaultError:
 def _finite(number: float, text: str) -> float:
     if abs(number) < _INFINITE:
         return number
-    message = f"`{_short(text)}` is no number that JSON knows"
+    message = f"`{short(text)}` is no number that JSON knows"
     raise FaultError(Fault("not-finite", message, hint="quote it if it is meant as text"))
 
 
@@ -89,10 +89,6 @@ def _as_float(number: int, text: str) -> float:
         return float(number)
     except OverflowError:
         return _finite(_INFINITE, text)
-
-
-def _short(text: str) -> str:
-    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
 
 
 _NAMES: Final = {

@@ -146,21 +146,34 @@ def _why(value: str) -> str:
 
 
 def _in_plain_words(error: ParseError, lines: Lines) -> Explained:
-    if lines.text[error.start : error.start + 1] == "\t" or "tab character" in error.problem:
+    met = lines.text[error.start : error.start + 1]
+    if met == "\t" or "tab character" in error.problem:
         fault = Fault(_CODE, "a tab cannot indent YAML", hint="indent with spaces")
         return Explained(fault, _tab(lines.text, error.start))
-    if lines.text[error.start : error.start + 1] == ":":
-        fault = Fault(_CODE, "this `:` cannot stand here", hint=_INDENT)
-        return Explained(fault, error.start)
     if "nesting" in error.problem:
         return Explained(Fault("too-deep", "too many collections inside each other"), error.start)
+    if "expected ',' or" in error.problem:
+        return _unclosed(error, lines)
+    if met == ":":
+        fault = Fault(_CODE, "this `:` cannot stand here", hint=_INDENT)
+        return Explained(fault, error.start)
     for problem, message, hint, at_context in _WORDS:
         if problem in error.problem:
             start = error.context_start if at_context else error.start
-            return Explained(
-                Fault(_CODE, message, hint=hint), error.start if start is None else start
-            )
+            fault = Fault(_CODE, message, hint=hint)
+            return Explained(fault, error.start if start is None else start)
     return Explained(Fault(_CODE, f"this is no YAML: {error.problem}"), error.start)
+
+
+def _unclosed(error: ParseError, lines: Lines) -> Explained:
+    """A `[` or `{` without its end, or without a comma inside."""
+    bracket, closing = "[]" if "]" in error.problem else "{}"
+    opened = error.start if error.context_start is None else error.context_start
+    if lines.place(opened)[0] == lines.place(error.start)[0]:
+        fault = Fault(_CODE, f"`,` or `{closing}` expected here")
+        return Explained(fault, error.start)
+    fault = Fault(_CODE, f"the `{bracket}` that opens here is not closed", hint=f"add `{closing}`")
+    return Explained(fault, opened)
 
 
 def _tab(text: str, index: int) -> int:
@@ -196,8 +209,6 @@ _WORDS: Final = (
         "close it",
         True,
     ),
-    ("expected ',' or ']'", "the `[` that opens here is not closed", "close it with `]`", True),
-    ("expected ',' or '}'", "the `{` that opens here is not closed", "close it with `}`", True),
     (
         "unknown escape character",
         "a backslash in double quotes begins an escape, and this is none",

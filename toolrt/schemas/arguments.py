@@ -27,7 +27,7 @@ from toolrt.schemas.validators import (
 
 __all__ = ["ArgumentChecker", "parse_arguments"]
 
-_MOST_EXPLAINED = 20_000
+_MOST_EXPLAINED = 5_000
 """Values times alternatives that are explained one by one; each costs some 15 us and 1.5 KB."""
 
 

@@ -82,7 +82,10 @@ def _member(item: Any, step: str | int, depth: int) -> Any:
 def _array(value: list[Any] | tuple[Any, ...], depth: int) -> list[Any]:
     if depth <= 0:
         raise NotJsonError(_TOO_DEEP)
-    return [_member(item, index, depth) for index, item in enumerate(value)]
+    return [
+        item if type(item) is str and item.isascii() else _member(item, index, depth)
+        for index, item in enumerate(value)
+    ]
 
 
 def _name(key: Any) -> str:

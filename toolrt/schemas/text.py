@@ -133,9 +133,8 @@ def _is_too_deep(text: str, value: Any) -> bool:
         return False
     level = [value]
     for _ in range(MAX_DEPTH):
-        level = [
-            inner for one in level for inner in _members(one) if isinstance(inner, (dict, list))
-        ]
+        members = [member for one in level for member in _members(one)]
+        level = [member for member in members if isinstance(member, (dict, list))]
     return bool(level)
 
 

@@ -25,6 +25,7 @@ from toolrt.schemas.shapes import TYPES
 from toolrt.schemas.validators import DRAFTS, is_pattern
 
 MOST_BRANCHES = 1000
+_LARGE = 1 << 64
 
 _BACK_REFERENCE = re.compile(r"\\[1-9]|\\k<")
 _LOOK_AROUND = re.compile(r"\(\?<?[=!]")
@@ -76,7 +77,9 @@ class Walk:
     def leaf(self, value: Any, path: Path) -> None:
         """Look at a value that is no schema."""
         kind = type(value)
-        if (kind is str and value.isascii()) or kind is int or kind is bool:
+        if (kind is str and value.isascii()) or kind is bool:
+            return
+        if kind is int and abs(value) < _LARGE:
             return
         try:
             plain(value)

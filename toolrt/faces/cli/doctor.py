@@ -2,12 +2,13 @@
 
 import os
 import platform
+import re
 import resource
 import shutil
 import sys
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import PackageNotFoundError, requires, version
 from typing import Literal
 
 import click
@@ -24,20 +25,7 @@ EXAMPLES = (
     ("toolrt doctor -o json", "the same for a bug report"),
 )
 
-_PACKAGES = (
-    "aiohttp",
-    "cel-expr-python",
-    "click",
-    "docstring-parser",
-    "httpx",
-    "jinja2",
-    "jmespath",
-    "jsonschema-rs",
-    "pydantic",
-    "pyyaml",
-    "rich",
-    "tenacity",
-)
+_NAME = re.compile(r"[A-Za-z0-9._-]+")
 _FEWEST_FILES = 1024
 _COLORS = {"ok": "green", "missing": "yellow", "broken": "red"}
 
@@ -73,7 +61,7 @@ def verb(settings: Settings) -> Exit:
 def _machine() -> Iterator[Finding]:
     yield Finding("toolrt", "ok", __version__)
     yield _python()
-    yield from (_package(name) for name in _PACKAGES)
+    yield from (_package(name) for name in _needed())
     yield _program("bash", "tools of kind shell")
     yield _ability(
         "pidfd", hasattr(os, "pidfd_open") and _has_pidfd(), "ends of processes by polling"
@@ -85,6 +73,15 @@ def _machine() -> Iterator[Finding]:
 def _python() -> Finding:
     where = f"{platform.python_version()} at {sys.executable}"
     return Finding("python", "ok" if sys.version_info >= (3, 11) else "broken", where)
+
+
+def _needed() -> list[str]:
+    """The packages that toolrt cannot do without, as its own metadata lists them."""
+    try:
+        listed = requires("toolrt") or []
+    except PackageNotFoundError:
+        return []
+    return [found[0] for line in listed if "extra ==" not in line if (found := _NAME.match(line))]
 
 
 def _package(name: str) -> Finding:

@@ -7,6 +7,7 @@ interruption is silent. Verbs load when they are used, so that `--help` is as qu
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
+from io import TextIOWrapper
 from typing import Any, NoReturn
 
 import click
@@ -64,7 +65,7 @@ class Toolrt(click.Group):
             formatter.write_dl([(name, text) for name, (_, text) in VERBS.items()])
         write_options("Options", self.get_params(ctx), ctx, formatter)
 
-    def main(self, args: Sequence[str] | None = None, **more: Any) -> NoReturn:  # type: ignore[override]
+    def main(self, args: Sequence[str] | None = None, **more: Any) -> NoReturn:  # type: ignore[override]  # it always ends
         args = list(sys.argv[1:] if args is None else args)
         more = {"prog_name": "toolrt", **more, "standalone_mode": False}
         sys.exit(_ending(lambda: super(Toolrt, self).main(args, **more), args))
@@ -84,7 +85,8 @@ click.version_option(__version__, prog_name="toolrt", message="%(prog)s %(versio
 def run() -> NoReturn:
     """The entry point of the command."""
     for stream in (sys.stdout, sys.stderr):
-        stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
     cli.main()
 
 

@@ -32,12 +32,14 @@ class Settings:
         from toolrt.runtime import find_project  # noqa: PLC0415 - `--help` loads no runtime
 
         named = self.project_option
+        if named and not Path(named).is_dir():
+            raise _no_project(f"there is no folder {named}", named)
         try:
             found = find_project(Path(named or "."))
         except ProjectError as error:
-            raise _no_project(error.message, error.hint, named) from error
+            raise _no_project(error.message, named) from error
         if named and found != Path(named).resolve():
-            raise _no_project(f"{named} is not a toolrt project", None, named)
+            raise _no_project(f"{named} is not a toolrt project", named)
         return found
 
     def command(self, rest: str) -> str:
@@ -134,8 +136,8 @@ def write_options(
             formatter.write_dl(rows)
 
 
-def _no_project(message: str, hint: str | None, named: str | None) -> Stop:
+def _no_project(message: str, named: str | None) -> Stop:
     import shlex  # noqa: PLC0415 - only for suggestions
 
     make = f"toolrt init {shlex.quote(named)}" if named else "toolrt init"
-    return Stop(Exit.NOT_FOUND, message, hint=hint, next_=make)
+    return Stop(Exit.NOT_FOUND, message, next_=make)

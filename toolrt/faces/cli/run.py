@@ -194,12 +194,11 @@ def _os_user() -> str:
 
 
 def _text(result: ToolResult) -> str:
+    """What a successful call shows: its text, else its data as JSON."""
     if result.error:
         return ""
-    if result.text:
+    if result.text or result.data is None or result.data == "":
         return visible(result.text.removesuffix("\n"))
-    if result.data is None:
-        return ""
     return visible(json.dumps(result.data, ensure_ascii=False, indent=2))
 
 

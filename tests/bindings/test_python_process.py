@@ -1,0 +1,263 @@
+"""`run_in: process`: real worker processes, and nothing left of them."""
+
+import asyncio
+import logging
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.python_tools import Project
+from toolrt.core.errors import BindingError, CallError, RefusedError, ToolError
+
+pytestmark = pytest.mark.anyio
+
+KIT = """
+    import asyncio, os, signal, subprocess, sys, time
+    from datetime import date
+    from toolrt.core.context import Context
+    from toolrt.core.errors import ToolError
+
+    made = []
+
+    def pid(): return os.getpid()
+    def day(when: date): return when
+    async def later(n: int):
+        await asyncio.sleep(0)
+        return n
+    def noisy(n: int):
+        print("{" * 10)
+        os.write(1, b"noise")
+        return n
+    def told(ctx: Context):
+        ctx.progress(1, 2, "half")
+        ctx.log("here", "warning")
+        return [ctx.caller.principal, ctx.caller.roles, ctx.caller.tenant, ctx.call_id, ctx.tool, 0 < ctx.deadline_s <= 30]
+    def hang(mark: str):
+        child = subprocess.Popen(["sleep", "60"])
+        with open(mark, "w") as file:
+            file.write(f"{os.getpid()} {child.pid}")
+        time.sleep(60)
+    def die(how: int): os.kill(os.getpid(), how)
+    def leave(status: int): os._exit(status)
+    def refuse(): raise ToolError("no", code="sold-out", hint="later", retryable=True, details={"left": 0})
+    def fail(): raise ValueError("first\\nsecond")
+    def quit(): sys.exit(3)
+    def stop(): raise StopIteration
+    def huge(): return "x" * (65 * 1024**2)
+    def odd(): return object()
+
+    class Kit:
+        def __init__(self, base: int):
+            made.append(base)
+            self.base = base
+        def add(self, n: int): return [self.base + n, len(made)]
+"""  # noqa: E501 - one callable a line
+
+
+@pytest.fixture
+async def project(tmp_path):
+    made = Project(tmp_path, {"TOKEN": "sesame-street"})
+    made.write("process_kit", KIT)
+    yield made
+    workers = children()
+    await made.close()
+    assert not any(map(is_there, workers))
+
+
+def bind(project, name, **options):
+    bound = project.bind(f"process_kit:{name}", run_in="process", **options)
+    assert bound.faults == []
+    return bound
+
+
+def children():
+    listed = Path(f"/proc/self/task/{os.getpid()}/children").read_text(encoding="ascii")
+    return [int(pid) for pid in listed.split()]
+
+
+def is_there(pid):
+    """Whether a process is there, as a zombie too."""
+    return Path(f"/proc/{pid}").exists()
+
+
+async def gone(pid, within_s=5.0):
+    deadline = time.monotonic() + within_s
+    while is_there(pid) and time.monotonic() < deadline:  # noqa: ASYNC110 - /proc tells nobody
+        await asyncio.sleep(0.01)
+    return not is_there(pid)
+
+
+async def failure(bound, **arguments):
+    call = bound.invocation(**arguments)
+    with pytest.raises(CallError) as error:
+        await bound.binding.call(call)
+    return error.value, call
+
+
+async def test_calls_share_a_process_that_is_not_ours(project):
+    first = await bind(project, "pid").value()
+    second = await bind(project, "pid").value()
+
+    assert first == second != os.getpid()
+
+
+async def test_arguments_and_results_are_converted_there(project):
+    assert await bind(project, "day").value(when="2026-01-31") == "2026-01-31"
+    assert await bind(project, "later").value(n=5) == 5
+
+    error, _ = await failure(bind(project, "day"), when="soon")
+    assert isinstance(error, RefusedError)
+    assert error.code == "invalid-arguments"
+
+
+async def test_what_a_callable_prints_disturbs_nobody(project, capfd):
+    assert await bind(project, "noisy").value(n=5) == 5
+    assert await bind(project, "noisy").value(n=6) == 6
+
+    out, err = capfd.readouterr()
+    assert out == ""
+    assert err.count("noise") == 2
+
+
+async def test_context_works_across_the_border(project, caplog):
+    caplog.set_level(logging.INFO, "toolrt.tools")
+    told = []
+    bound = bind(project, "told")
+    call = bound.invocation(on_progress=lambda *progress: told.append(progress))
+    answer = await bound.binding.call(call)
+
+    assert answer.value == ["ann", ["ops"], "acme", "c1", "kit.t", True]
+    assert told == [(1, 2, "half")]
+    assert [(r.levelname, r.message) for r in caplog.records] == [("WARNING", "kit.t [c1]: here")]
+
+
+async def test_object_is_made_once_in_its_worker(project):
+    bound = project.bind("add", object="process_kit:Kit", init={"base": 40}, run_in="process")
+
+    assert [await bound.value(n=1), await bound.value(n=2)] == [[41, 1], [42, 1]]
+
+
+async def test_e13_cancelled_call_kills_its_worker_and_what_that_started(project, tmp_path):
+    mark = tmp_path / "mark"
+    bound = bind(project, "hang")
+    call = bound.invocation(mark=str(mark))
+    task = asyncio.create_task(bound.binding.call(call))
+    while not (mark.exists() and " " in mark.read_text()):
+        await asyncio.sleep(0.01)
+    worker, child = map(int, mark.read_text().split())
+    started = time.monotonic()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+
+    assert time.monotonic() - started < 0.1
+    assert (call.is_orphaned, call.sent) == (False, "maybe")
+    assert await gone(worker)
+    assert await gone(child)
+    assert await bind(project, "later").value(n=1) == 1
+
+
+async def test_call_that_waits_for_a_worker_was_never_sent_when_cancelled(project, tmp_path):
+    project.services.share(workers_of_one)
+    bound = bind(project, "hang")
+    first = asyncio.create_task(bound.binding.call(bound.invocation(mark=str(tmp_path / "a"))))
+    calls = [bound.invocation(mark=str(tmp_path / f"b{n}")) for n in range(os.cpu_count() or 1)]
+    others = [asyncio.create_task(bound.binding.call(call)) for call in calls]
+    await asyncio.sleep(0.05)
+    others[-1].cancel()
+    await asyncio.wait([others[-1]])
+
+    assert calls[-1].sent == "never"
+    for task in (first, *others):
+        task.cancel()
+    await asyncio.wait([first, *others])
+
+
+class workers_of_one:  # noqa: N801 - a stand-in that is shared and closed like the others
+    async def close(self):
+        pass
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "code", "message"),
+    [
+        ("die", {"how": 11}, "signaled", "the worker process was ended by SIGSEGV"),
+        ("die", {"how": 9}, "signaled", "the worker process was ended by SIGKILL"),
+        ("leave", {"status": 3}, "execution-failed", "the worker process ended with status 3"),
+    ],
+)
+async def test_s12_worker_that_dies_says_how(project, name, arguments, code, message):
+    error, call = await failure(bind(project, name), **arguments)
+
+    assert isinstance(error, BindingError)
+    assert (error.code, error.message, error.sent, call.sent) == (code, message, "maybe", "maybe")
+    assert await bind(project, "later").value(n=1) == 1
+
+
+async def test_worker_that_died_while_idle_is_replaced(project):
+    pid = await bind(project, "pid").value()
+    os.kill(pid, 9)
+    assert await bind(project, "pid").value() != pid
+
+
+async def test_tool_error_passes_the_border_whole(project):
+    error, _ = await failure(bind(project, "refuse"))
+
+    assert isinstance(error, ToolError)
+    assert (error.code, error.message, error.hint) == ("sold-out", "no", "later")
+    assert (error.retryable, error.details) == (True, {"left": 0})
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [("fail", "ValueError: first"), ("quit", "SystemExit: 3"), ("stop", "StopIteration")],
+)
+async def test_exception_keeps_its_first_line_and_its_traceback_for_the_operator(
+    project, name, message
+):
+    error, _ = await failure(bind(project, name))
+
+    assert (error.code, error.message, error.sent) == ("execution-failed", message, "answered")
+    assert "process_kit.py" in str(error.__cause__)
+
+
+@pytest.mark.parametrize(
+    ("name", "message"), [("odd", "has no JSON form"), ("huge", "more than 64 MiB")]
+)
+async def test_result_that_cannot_pass_is_a_bad_response(project, name, message):
+    error, _ = await failure(bind(project, name))
+
+    assert error.code == "bad-response"
+    assert message in error.message
+
+
+async def test_live_callable_cannot_go_to_a_process(project):
+    def fn():
+        """Do."""
+
+    assert project.bind(fn, run_in="process").faults == [("unsupported-callable", ("run_in",))]
+
+
+def test_worker_ends_with_its_parent(tmp_path):
+    project = Project(tmp_path)
+    project.write("process_kit", KIT)
+    script = tmp_path / "parent.py"
+    script.write_text(
+        f"import asyncio, os, sys\n"
+        f"sys.path.insert(0, {str(Path(__file__).parents[2])!r})\n"
+        "from pathlib import Path\n"
+        "from tests.python_tools import Project\n"
+        f"bound = Project(Path({str(tmp_path)!r})).bind('process_kit:pid', run_in='process')\n"
+        "print(asyncio.run(bound.value()), flush=True)\n"
+        "os._exit(0)\n",
+        encoding="utf-8",
+    )
+    done = subprocess.run(
+        [sys.executable, script], capture_output=True, text=True, check=True, timeout=20
+    )
+
+    assert asyncio.run(gone(int(done.stdout)))

@@ -1,0 +1,45 @@
+import os
+
+import pytest
+
+from toolrt.faces.cli.table import aligned, count, cut, fitted, join, width_of
+
+
+def test_columns_are_aligned_and_empty_ones_left_out():
+    rows = [["a", "", "long one"], ["bbb", "", "x"]]
+
+    assert aligned(rows, indent="  ") == ["  a    long one", "  bbb  x"]
+
+
+def test_wide_characters_count_as_two():
+    assert aligned([["東京", "x"], ["abcd", "y"]]) == ["東京  x", "abcd  y"]
+    assert width_of("e\u0301") == 1
+
+
+def test_nothing_makes_no_lines():
+    assert aligned([]) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "most", "shown"),
+    [("abc", 3, "abc"), ("abcd", 3, "ab…"), ("東京都", 4, "東…"), ("", 0, "")],
+)
+def test_a_cut_shows(text, most, shown):
+    assert cut(text, most) == shown
+
+
+def test_a_terminal_has_an_edge(monkeypatch):
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    monkeypatch.setattr("shutil.get_terminal_size", lambda: os.terminal_size((20, 24)))
+
+    lines = [join(row) for row in fitted([["name(a: string)", "read", "A long text"]], 0.45)]
+
+    assert lines == ["name(a: …  read  A …"]
+
+
+def test_a_pipe_has_none():
+    assert fitted([["n" * 300, "d" * 300]], 0.45) == [["n" * 300, "d" * 300]]
+
+
+def test_counts():
+    assert [count(number, "file") for number in (0, 1, 2)] == ["0 files", "1 file", "2 files"]
