@@ -1,5 +1,6 @@
 """The pages tell the truth: tables equal the code, snippets run and print what they say."""
 
+import ast
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,6 +18,7 @@ from toolrt.faces.cli.main import VERBS, cli
 from toolrt.faces.exits import MEANING
 from toolrt.manifest import planned
 from toolrt.manifest.limits import Retry, Timeout
+from toolrt.manifest.parameters import OWN_WORDS
 from toolrt.manifest.policy import PoliciesFile
 from toolrt.manifest.project import ProjectFile
 from toolrt.manifest.result import ResultOptions
@@ -101,6 +103,47 @@ def test_every_code_is_told_with_its_exit_status() -> None:
     told = {code: int(status) for code, status, _ in rows("errors.md", "Codes of calls")}
 
     assert told == CODES
+
+
+def test_every_word_of_a_parameter_is_told() -> None:
+    told = {word for word, _ in rows("manifest.md", "Parameters")}
+
+    assert told == {*OWN_WORDS, "required"}
+
+
+REPORTERS = {"Fault", "fault", "_fault", "_stop", "PydanticCustomError"}
+CODE = re.compile(r"[a-z]+(?:-[a-z]+)+")
+LIKELY = re.compile(r"(?:bad|duplicate|invalid|missing|too|unknown|unsupported|wrong)-[a-z-]+")
+
+
+def test_every_code_of_a_diagnostic_is_told() -> None:
+    told = {code for code, _ in rows("diagnostics.md", "Codes")}
+    likely = {text for text in constants() if LIKELY.fullmatch(text)}
+
+    assert (reported() | likely) - told - CODES.keys() == set()
+    assert told - set(constants()) == set()
+
+
+def trees() -> Iterator[ast.Module]:
+    return (ast.parse(path.read_text("utf-8")) for path in (ROOT / "toolrt").rglob("*.py"))
+
+
+def constants() -> Iterator[str]:
+    """Every text that stands in the code."""
+    nodes = (node for tree in trees() for node in ast.walk(tree))
+    return (n.value for n in nodes if isinstance(n, ast.Constant) and isinstance(n.value, str))
+
+
+def reported() -> set[str]:
+    """The codes that are handed to what reports a fault."""
+    calls = (node for tree in trees() for node in ast.walk(tree) if isinstance(node, ast.Call))
+    firsts = (call.args[0] for call in calls if call.args and reporter(call) in REPORTERS)
+    texts = (first.value for first in firsts if isinstance(first, ast.Constant))
+    return {text for text in texts if isinstance(text, str) and CODE.fullmatch(text)}
+
+
+def reporter(call: ast.Call) -> str:
+    return ast.unparse(call.func).rpartition(".")[2]
 
 
 def test_every_exit_status_is_told() -> None:

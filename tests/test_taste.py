@@ -19,8 +19,20 @@ BANNED_SUFFIXES = (
     "Manager", "Handler", "Helper", "Util", "Utils", "Processor", "Impl", "Data", "Info",
 )  # fmt: skip
 
-BROAD_EXCEPTS: dict[tuple[str, str], str] = {}
-"""Where `except Exception` may stand: (module, function) -> why."""
+BROAD_EXCEPTS = {
+    ("bindings/python_calls.py", "Inline.call"): "the call into user code",
+    ("bindings/python_calls.py", "Linked.awaited"): "the call into user code",
+    ("bindings/python_calls.py", "OnLoop.call"): "the call into user code",
+    ("bindings/python_errors.py", "_first_line"): "the `__str__` of user code",
+    ("bindings/python_imports.py", "_module"): "the import of user code",
+    ("bindings/python_worker.py", "_Serving._answer"): "the top of a worker process",
+    ("bindings/threads.py", "Job.run"): "the top of a thread",
+    ("expressions/conditions.py", "Condition._evaluate"): "the call of the CEL library",
+    ("faces/cli/main.py", "_ending"): "the last ring of the command line",
+    ("pipeline/gateway.py", "Gateway.call"): "the outer ring of every call",
+    ("schemas/values.py", "to_plain"): "the serialisers of user code",
+}
+"""Where everything may be caught: (module, function) -> why. What passes it on does not count."""
 
 SKIPPED_SUFFIXES = {".png", ".svg", ".ico"}
 

@@ -3,7 +3,7 @@
 import asyncio
 import gc
 import os
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from random import Random
@@ -18,6 +18,7 @@ from toolrt.core.clock import Clock, SystemClock
 from toolrt.core.errors import ProjectError
 from toolrt.core.results import ToolResult
 from toolrt.expressions.references import References
+from toolrt.loading.findings import Finding
 from toolrt.loading.loader import PROJECT_FILE, LoadedFiles, load_files
 from toolrt.loading.snippet import render
 from toolrt.pipeline.gateway import Gateway
@@ -86,7 +87,10 @@ def _references(files: LoadedFiles, environ: Mapping[str, str]) -> References:
 
 
 class Runtime:
-    """An open project: its tools, and the door to call them by."""
+    """An open project: its tools, and the door to call them by.
+
+    `findings` are the warnings about its files; each knows its place when asked.
+    """
 
     def __init__(
         self,
@@ -95,10 +99,12 @@ class Runtime:
         services: Services,
         references: References,
         *,
+        findings: Sequence[Finding] = (),
         clock: Clock | None = None,
         random: Random | None = None,
     ) -> None:
         self.project = project
+        self.findings = findings
         self._services = services
         self._registry = Registry(snapshot)
         self._gateway = Gateway(self._registry, references, clock or SystemClock(), random)
@@ -138,7 +144,15 @@ async def open(  # noqa: A001 - `toolrt.open` is how it reads
     if compiled.snapshot is None:
         await services.close()
         raise _broken(root, compiled)
-    runtime = Runtime(root, compiled.snapshot, services, references, clock=clock, random=random)
+    runtime = Runtime(
+        root,
+        compiled.snapshot,
+        services,
+        references,
+        findings=compiled.files.findings,
+        clock=clock,
+        random=random,
+    )
     try:
         yield runtime
     finally:

@@ -404,7 +404,10 @@ async def test_s12_exits_126_and_127_say_which_and_are_not_retried(bench, code, 
         ("kill -KILL $$", r"signal 9 \(SIGKILL\)"),
         ("kill -40 $$", r"signal 40 \("),
         ("while :; do :; done", r"signal 24 \(SIGXCPU\): it used more processor time"),
-        ("exec head -c 5000000 /dev/zero > big", r"signal 25 \(SIGXFSZ\): it wrote a file larger"),
+        (
+            "sleep 0.1; exec head -c 5000000 /dev/zero > big",
+            r"signal 25 \(SIGXFSZ\): it wrote a file larger",
+        ),
     ],
     ids=["kill", "real time", "cpu", "file size"],
 )

@@ -2,9 +2,8 @@ import asyncio
 import contextlib
 import os
 import resource
+import shutil
 import signal
-import subprocess
-import sys
 import threading
 import time
 from pathlib import Path
@@ -12,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from toolrt.bindings import group
-from toolrt.bindings.limits import Limits
+from toolrt.bindings.limits import Limits, set_limits
 from toolrt.bindings.outputs import Captured, Drain
 from toolrt.bindings.process import FLOOD_BYTES, ProcessRequest, ProcessRunner
 from toolrt.core.errors import BindingError
@@ -23,17 +22,13 @@ ENV = {"PATH": "/usr/bin:/bin", "LANG": "C.UTF-8"}
 
 
 def request(*argv, **more):
-    executable = subprocess.check_output(["which", argv[0]], text=True).strip()
+    executable = shutil.which(argv[0])
     options = {"env": ENV, "cwd": "/", "limits": Limits().rlimits(), **more}
     return ProcessRequest(executable, argv, **options)
 
 
 def script(text, *arguments, **more):
     return request("bash", "-c", text, "bash", *arguments, **more)
-
-
-def python(text, **more):
-    return ProcessRequest(sys.executable, ("python", "-c", text), env=ENV, cwd="/", **more)
 
 
 def open_descriptors():
@@ -92,20 +87,18 @@ async def test_s5_the_environment_is_exactly_the_given_one(runner):
 
 
 async def test_s6_child_has_three_streams_own_session_umask_077_and_no_stdin(runner):
+    text = "umask; ls /proc/$$/fd; wc -c; cut -d' ' -f5-7 /proc/$$/stat; echo $$; pwd"
     leak = os.open("/dev/null", os.O_RDONLY)
     os.set_inheritable(leak, True)
     try:
-        done = await run(
-            runner,
-            script("umask; ls /proc/$$/fd; wc -c; ps -o sid=,pgid=,tty= -p $$; echo $$; pwd"),
-        )
+        done = await run(runner, script(text))
     finally:
         os.close(leak)
     umask, *rest = done.stdout.whole().decode().split()
     assert umask == "0077"
-    *fds, size, sid, pgid, tty, pid, cwd = rest
+    *fds, size, pgid, sid, tty, pid, cwd = rest
     assert set(fds) <= {"0", "1", "2", "255"}
-    assert (size, tty, cwd) == ("0", "?", "/")
+    assert (size, tty, cwd) == ("0", "0", "/")
     assert sid == pgid == pid
 
 
@@ -168,9 +161,19 @@ async def test_s9_flood_is_killed_with_its_group_and_memory_stays_flat(runner):
 async def test_s10_limits_hold_in_the_child(runner):
     limits = Limits(cpu="7s", memory="4GiB", file_size="2MiB", open_files=99).rlimits()
     done = await run(
-        runner, script("ulimit -c; ulimit -n; ulimit -t; ulimit -f; ulimit -v", limits=limits)
+        runner,
+        script("sleep 0.1; ulimit -c; ulimit -n; ulimit -t; ulimit -f; ulimit -v", limits=limits),
     )
     assert done.stdout.whole().split() == [b"0", b"99", b"7", b"2048", b"4194304"]
+
+
+async def test_s10_children_that_a_child_has_already_are_limited_too(runner):
+    process = runner.start(script("(sleep 30 & sleep 30; true) & wait"))
+    await asyncio.sleep(0.2)
+    set_limits(process.pid, ((resource.RLIMIT_NOFILE, (77, 77)),))
+    limits = [resource.prlimit(pid, resource.RLIMIT_NOFILE) for pid in members(process.pid)]
+    assert limits == [(77, 77)] * 4
+    process.abandon()
 
 
 async def test_s10_address_space_and_process_count_are_limited_only_when_asked():

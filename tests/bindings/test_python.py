@@ -10,7 +10,7 @@ import pytest
 from pydantic import ValidationError
 
 from tests.python_tools import Project
-from toolrt.bindings.python import KIND, PythonSpec
+from toolrt.bindings.python import PythonSpec
 from toolrt.core.errors import BindingError, CallError, RefusedError, ToolError
 from toolrt.core.marks import tool
 
@@ -101,10 +101,6 @@ async def test_what_cannot_be_called_is_told(project, call, owner, code, path):
 
 
 # specs
-
-
-async def test_short_form_is_the_call():
-    assert KIND.expand("pkg.mod:fn") == {"call": "pkg.mod:fn"}
 
 
 @pytest.mark.parametrize(
@@ -241,6 +237,23 @@ async def test_what_does_not_convert_is_invalid_arguments(project):
 
     assert isinstance(error, RefusedError)
     assert error.code == "invalid-arguments"
+
+
+@pytest.mark.parametrize("run_in", ["thread", "inline"])
+async def test_failing_validator_of_a_type_is_execution_failed(project, run_in):
+    project.write(
+        "kit",
+        """
+        from typing import Annotated
+        from pydantic import AfterValidator
+
+        def look_up(value): return {}[value]
+        def fn(a: Annotated[str, AfterValidator(look_up)]): return a
+        """,
+    )
+    error = await failure(project.bind("kit:fn", run_in=run_in), a="x")
+
+    assert (error.code, error.message) == ("execution-failed", "KeyError: 'x'")
 
 
 async def test_preview_shows_the_name_and_the_arguments(project):

@@ -55,16 +55,18 @@ KIT = """
             made.append(base)
             self.base = base
         def add(self, n: int): return [self.base + n, len(made)]
-"""  # noqa: E501 - one callable a line
+"""
 
 
-@pytest.fixture
-async def project(tmp_path):
-    made = Project(tmp_path, {"TOKEN": "sesame-street"})
+@pytest.fixture(scope="module")
+def project(tmp_path_factory):
+    made = Project(tmp_path_factory.mktemp("project"))
     made.write("process_kit", KIT)
+    others = children()
     yield made
-    workers = children()
-    await made.close()
+    workers = set(children()) - set(others)
+    asyncio.run(made.close())
+    assert workers
     assert not any(map(is_there, workers))
 
 
@@ -75,13 +77,20 @@ def bind(project, name, **options):
 
 
 def children():
-    listed = Path(f"/proc/self/task/{os.getpid()}/children").read_text(encoding="ascii")
-    return [int(pid) for pid in listed.split()]
+    """Our child processes, whichever thread started them."""
+    listed = [path.read_text("ascii") for path in Path("/proc/self/task").glob("*/children")]
+    return [int(pid) for pid in " ".join(listed).split()]
 
 
 def is_there(pid):
     """Whether a process is there, as a zombie too."""
     return Path(f"/proc/{pid}").exists()
+
+
+def pids_in(mark):
+    while not (mark.exists() and " " in mark.read_text()):
+        time.sleep(0.01)
+    return map(int, mark.read_text().split())
 
 
 async def gone(pid, within_s=5.0):
@@ -115,8 +124,10 @@ async def test_arguments_and_results_are_converted_there(project):
 
 
 async def test_what_a_callable_prints_disturbs_nobody(project, capfd):
-    assert await bind(project, "noisy").value(n=5) == 5
-    assert await bind(project, "noisy").value(n=6) == 6
+    fresh = Project(project.folder)
+    assert await bind(fresh, "noisy").value(n=5) == 5
+    assert await bind(fresh, "noisy").value(n=6) == 6
+    await fresh.close()
 
     out, err = capfd.readouterr()
     assert out == ""
@@ -146,9 +157,7 @@ async def test_e13_cancelled_call_kills_its_worker_and_what_that_started(project
     bound = bind(project, "hang")
     call = bound.invocation(mark=str(mark))
     task = asyncio.create_task(bound.binding.call(call))
-    while not (mark.exists() and " " in mark.read_text()):
-        await asyncio.sleep(0.01)
-    worker, child = map(int, mark.read_text().split())
+    worker, child = await asyncio.to_thread(pids_in, mark)
     started = time.monotonic()
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
@@ -162,24 +171,17 @@ async def test_e13_cancelled_call_kills_its_worker_and_what_that_started(project
 
 
 async def test_call_that_waits_for_a_worker_was_never_sent_when_cancelled(project, tmp_path):
-    project.services.share(workers_of_one)
     bound = bind(project, "hang")
-    first = asyncio.create_task(bound.binding.call(bound.invocation(mark=str(tmp_path / "a"))))
-    calls = [bound.invocation(mark=str(tmp_path / f"b{n}")) for n in range(os.cpu_count() or 1)]
-    others = [asyncio.create_task(bound.binding.call(call)) for call in calls]
+    busy = [bound.invocation(mark=str(tmp_path / f"{n}")) for n in range(os.cpu_count() or 1)]
+    waiting = bound.invocation(mark=str(tmp_path / "waiting"))
+    tasks = [asyncio.create_task(bound.binding.call(call)) for call in (*busy, waiting)]
     await asyncio.sleep(0.05)
-    others[-1].cancel()
-    await asyncio.wait([others[-1]])
-
-    assert calls[-1].sent == "never"
-    for task in (first, *others):
+    for task in reversed(tasks):
         task.cancel()
-    await asyncio.wait([first, *others])
+    await asyncio.wait(tasks)
 
-
-class workers_of_one:  # noqa: N801 - a stand-in that is shared and closed like the others
-    async def close(self):
-        pass
+    assert waiting.sent == "never"
+    assert not (tmp_path / "waiting").exists()
 
 
 @pytest.mark.parametrize(

@@ -44,6 +44,9 @@ def value(text, names, **arguments):
         ("{{ tags[0][:1] }}", "a"),
         ("{{ {'a': days} }}", {"a": 3}),
         ("{{ [days, flag] }}", [3, False]),
+        ("{{ (days, [note if flag else 'x']) }}", [3, ["x"]]),
+        ("{{ [days, flag] | length }}", 2),
+        ("{{ days in (1, 3) }}", True),
         ("{{ days ~ flag ~ tags }}", '3false["a b",1,true]'),
         ("{{ 'yes' if flag else 'no' }}", "no"),
         ("{{ days is number }}", True),
@@ -64,6 +67,8 @@ def test_expression_keeps_the_type_of_its_value(names, text, expected):
     [
         ("{% if flag %}yes{% else %}no{% endif %}", "no"),
         ("{% for tag in tags %}{{ loop.index }}={{ tag }};{% endfor %}", "1=a b;2=1;3=true;"),
+        ("{% for k, v in [['a', 1], ['b', 2]] %}{{ k }}={{ v }};{% endfor %}", "a=1;b=2;"),
+        ("{% for tag in tags if tag is string %}{{ tag }}{{ loop.last }}{% endfor %}", "a btrue"),
         ("{% for tag in [] %}x{% else %}none{% endfor %}", "none"),
         ("x{{ '-v' if flag }}", "x"),
         ("x {{- ' y' }}", "x y"),
@@ -92,6 +97,9 @@ def test_text_is_put_together(names, text, expected):
         "{{ note[0] }}",
         "{{ note.a.b }}",
         "{{ note + 1 }}",
+        "{{ [note] }}",
+        "{{ {'a': {'b': note}} }}",
+        "{{ [note] | json }}",
     ],
 )
 def test_lone_expression_vanishes_with_its_optional_name(names, text):
@@ -218,6 +226,7 @@ def test_what_does_not_fit_is_refused_in_plain_words(names, invocation, text, co
         ("a\n{{ city |\n uper }}", [("disallowed", 13)]),
         ("{{ caller.tennant | upper }}", [("unknown-name", 10)]),
         ("é {{ note | upper }}", [("optional-in-text", 5)]),
+        ("{% for loop in tags %}{% endfor %}", [("disallowed", 3)]),
         ("x {{ note and city }}", [("optional-in-text", 5)]),
         ("x {% for t in note %}{{ t }}{% endfor %}", [("optional-in-text", 14)]),
         ("{{ city | trim(1, 2) }}", [("disallowed", 10)]),

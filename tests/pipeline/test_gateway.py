@@ -110,8 +110,17 @@ async def test_a_bound_parameter_is_filled_from_the_caller_and_hidden():
     assert given.data["who"] == "bob"
     assert sent.error.code == "invalid-arguments"
     assert "tenant" in sent.error.message
-    assert lacking.error.code == "unavailable"
+    assert (lacking.error.code, lacking.attempts) == ("unavailable", 0)
     assert "caller.tenant" in lacking.error.message
+
+
+async def test_a_safe_coercion_is_told_in_the_context():
+    tool = HTTP + "coerce: safe\nparameters: {n: integer}"
+    result = await answered(tool, lambda arguments: arguments, {"n": "3"})
+    assert result.data == {"n": 3}
+    assert result.document()["context"]["notes"]
+    plain = await answered(HTTP + "parameters: {n: integer}", 1, {"n": "3"})
+    assert plain.error.code == "invalid-arguments"
 
 
 REJECT = f"""{HTTP}parameters: {{low: integer, high: integer}}

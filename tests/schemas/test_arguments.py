@@ -419,3 +419,7 @@ class TestText:
             parse_arguments(text)
         assert caught.value.code == "invalid-arguments"
         return caught.value
+
+    @pytest.mark.parametrize("rest", ["nope", "[" * 100_000])
+    def test_a_name_given_twice_is_told_even_when_the_rest_is_wrong(self, rest):
+        assert "`a` is given twice" in self.refused('{"x": {"a": 1, "a": 2}, ' + rest).message

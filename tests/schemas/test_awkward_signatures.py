@@ -227,6 +227,10 @@ def needs_callable(n: int, key: Callable[[int], int]):
     return key(n)
 
 
+def needs_class(kind: type[int]):
+    return kind
+
+
 def unresolvable(n: int, other: "Missing"):  # noqa: F821
     return n, other
 
@@ -482,6 +486,13 @@ WRONG = [
         r"parameter `key` of `needs_callable` \(test_awkward_signatures\.py:\d+\)",
         "functools.partial",
         id="Callable param",
+    ),
+    pytest.param(
+        needs_class,
+        "unsupported-parameter",
+        r"parameter `kind` of `needs_class` \(.*\): `type\[int\]` has no JSON form",
+        "give it a default",
+        id="class param",
     ),
     pytest.param(
         without_wraps(multiply),

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import pytest
-from pydantic import BaseModel, BeforeValidator, Field, RootModel, TypeAdapter
+from pydantic import BaseModel, BeforeValidator, Field, RootModel, TypeAdapter, model_validator
 from typing_extensions import TypedDict
 
 from toolrt.core.context import Context
@@ -239,6 +239,16 @@ def test_types_that_are_not_plain_json_are_converted(annotation):
     assert not is_plain(annotation)
 
 
+def test_metadata_that_cannot_be_hashed_is_no_hindrance():
+    def fn(a: Annotated[int, ["note"]], b: Annotated[date, {"x": 1}]):
+        return a, b
+
+    described = describe_function(fn)
+
+    assert described.input_schema["properties"]["a"] == {"type": "integer"}
+    assert described.bind({"a": 1, "b": "2026-01-31"})[1]["b"] == date(2026, 1, 31)
+
+
 def test_plain_arguments_need_nothing_done():
     def fn(
         a: str, b: Annotated[int, Field(ge=1, description="B.")] = 1, *, c: list[str] | None = None
@@ -257,7 +267,8 @@ def test_all_wrong_arguments_are_named_at_once():
 
     assert error.value.code == "invalid-arguments"
     assert [each["pointer"] for each in error.value.details["faults"]] == ["/when", "/days/1"]
-    assert error.value.message.startswith("when: ")
+    assert error.value.message.startswith("`when`: input should be a valid date")
+    assert error.value.hint == "correct `when`, `days[1]` and call again"
 
 
 def test_wrong_field_of_a_flattened_record_is_named_by_itself():
@@ -271,6 +282,24 @@ def test_wrong_field_of_a_flattened_record_is_named_by_itself():
         describe_function(fn).bind({"since": "soon"})
 
     assert error.value.details["faults"][0]["pointer"] == "/since"
+
+
+def test_record_that_does_not_hold_together_is_refused():
+    class Range(BaseModel):
+        low: int
+        high: int
+
+        @model_validator(mode="after")
+        def ordered(self):
+            if self.low > self.high:
+                raise ValueError("low is above high")
+            return self
+
+    def fn(limits: Range):
+        return limits
+
+    with pytest.raises(RefusedError, match=r"^the arguments: value error, low is above high$"):
+        describe_function(fn).bind({"low": 2, "high": 1})
 
 
 def test_wrong_value_of_kwargs_is_named_by_its_own_key():

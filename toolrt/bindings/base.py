@@ -17,7 +17,7 @@ from toolrt.core.errors import RefusedError
 from toolrt.core.faults import Fault, FaultError
 from toolrt.core.faults import Path as FaultPath
 from toolrt.core.results import Answer
-from toolrt.expressions.references import References
+from toolrt.expressions.references import Reference, References
 from toolrt.expressions.slots import TEXT, Slot
 from toolrt.expressions.templates import (
     Names,
@@ -127,6 +127,7 @@ class BindContext:
     unavailable: str | None = None
     unavailable_at: FaultPath = ()
     used: set[str] = field(default_factory=set)
+    used_references: tuple[Reference, ...] = ()
     vars: Mapping[str, Any] = field(default_factory=dict)
     written_parameters: bool = True
     imports: bool = True
@@ -179,10 +180,6 @@ def _write(_spec: Any) -> Effect:
     return "write"
 
 
-def _as_it_is(raw: Any) -> Any:
-    return raw
-
-
 class Unfinished:
     """Stands where a kind does not work yet: every call is refused."""
 
@@ -200,15 +197,14 @@ class Unfinished:
 class Kind:
     """A kind of binding: its options, and how they become a binding.
 
-    `expand` makes a short form long (raw in, raw out, tolerant of nonsense). `effect` and
-    `is_idempotent` are what the options imply when the tool does not say. `describe` reads the
+    Its short form is made long in `manifest/longform`. `effect` and `is_idempotent` are what the
+    options imply when the tool does not say. `describe` reads the
     arguments' schema and the description off the implementation, for tools that write none.
     """
 
     name: str
     spec: type[Spec]
     bind: Callable[[Any, BindContext], Binding]
-    expand: Callable[[Any], Any] = _as_it_is
     effect: Callable[[Any], Effect] = _write
     is_idempotent: Callable[[Any], bool] = _never
     describe: Callable[[Any, BindContext], Described | None] = _nothing

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, StrictBool
 
+from toolrt.bindings.answers import Output
 from toolrt.bindings.argv import Argv, check_size
 from toolrt.bindings.base import BindContext, Spec
 from toolrt.bindings.environ import Environ
@@ -60,7 +61,7 @@ class Execution:
         self._input = Input(spec.stdin, context)
         self._secrets = (*self._environ.references, *self._input.references)
         self._success = frozenset(spec.success)
-        self._output = spec.output
+        self._output: Output = "text" if spec.output == "csv" else spec.output
         self._limits, self._keep_bytes = spec.limits.rlimits(), spec.limits.output
         _refuse_unfinished(spec, context)
 

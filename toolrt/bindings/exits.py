@@ -5,7 +5,7 @@ details carry the rest for the operator.
 """
 
 import signal
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 
 from toolrt.bindings.answers import Output, decode
 from toolrt.bindings.outputs import Captured
@@ -15,7 +15,7 @@ from toolrt.core.results import Answer
 
 _LINE = 200
 _STDERR_TAIL = 2000
-_BECAUSE = {
+_BECAUSE: Mapping[int, str] = {
     signal.SIGXCPU: ": it used more processor time than `limits.cpu` allows",
     signal.SIGXFSZ: ": it wrote a file larger than `limits.file_size` allows",
 }

@@ -17,7 +17,6 @@ from toolrt.core.calls import Invocation
 from toolrt.core.results import Answer
 from toolrt.expressions.scope import Scope
 from toolrt.manifest.target import Target
-from toolrt.manifest.written import long_form
 
 _READING = frozenset({"GET", "HEAD"})
 _IDEMPOTENT = frozenset({"GET", "HEAD", "OPTIONS", "PUT", "DELETE"})
@@ -70,10 +69,6 @@ def check_target(target: Target, context: BindContext) -> None:
     compile_target(target, context)
 
 
-def _expand(raw: Any) -> Any:
-    return long_form(raw, "url")
-
-
 def _effect(spec: HttpSpec) -> Effect:
     method = spec.method or ("POST" if spec.has_body() else "GET")
     return "read" if method in _READING else "write"
@@ -87,7 +82,6 @@ KIND = Kind(
     name="http",
     spec=HttpSpec,
     bind=bind,
-    expand=_expand,
     effect=_effect,
     is_idempotent=_is_idempotent,
 )

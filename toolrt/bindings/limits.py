@@ -1,10 +1,12 @@
 """What a child process may use: `limits:` of a command, as rlimits of the kernel.
 
-Compiled when a tool is bound, set on the child right after it was spawned (S10). Address space and
-process count are limited only when asked: runtimes such as Node and Java need much of both.
+Compiled when a tool is bound, set on the child as soon as it runs (S10): within a millisecond or
+so, a few on a busy machine. Address space and process count are limited only when asked: runtimes
+such as Node and Java need much of both.
 """
 
 import math
+import os
 import resource
 from contextlib import suppress
 
@@ -17,6 +19,9 @@ RLimits = tuple[tuple[int, tuple[int, int]], ...]
 """Resource -> soft and hard limit, as `setrlimit(2)` numbers them."""
 
 
+_LISTING = 4096
+
+
 class Limits(Spec):
     """`limits:` of a command or shell tool.
 
@@ -26,7 +31,7 @@ class Limits(Spec):
     """
 
     cpu: Duration = Field(default=300.0, gt=0)
-    memory: Size | None = Field(default=None, gt=0)
+    memory: Size | None = None
     file_size: Size = Field(default=1024**3, ge=0)
     processes: int | None = Field(default=None, gt=0)
     open_files: int = Field(default=256, ge=3)
@@ -49,12 +54,31 @@ class Limits(Spec):
 
 
 def set_limits(pid: int, limits: RLimits) -> None:
-    """Limit a running child; one that is gone, or runs as somebody else, stays as it is."""
+    """Limit a running child, and the children that it has already; later ones inherit.
+
+    A process that is gone, or runs as somebody else, stays as it is.
+    """
     if not hasattr(resource, "prlimit"):
         return
     with suppress(ProcessLookupError, PermissionError):
         for what, pair in limits:
             resource.prlimit(pid, what, pair)
+    for child in _children(pid):
+        set_limits(child, limits)
+
+
+def _children(pid: int) -> list[int]:
+    """The children of a process so far; none where the system does not list them (Linux does)."""
+    try:
+        listing = os.open(f"/proc/{pid}/task/{pid}/children", os.O_RDONLY)
+    except OSError:
+        return []
+    try:
+        return [int(child) for child in os.read(listing, _LISTING).split()]
+    except OSError:
+        return []
+    finally:
+        os.close(listing)
 
 
 def _capped(what: int, wanted: tuple[int, int]) -> tuple[int, int]:

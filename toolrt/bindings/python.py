@@ -6,7 +6,7 @@ the loop, a thread or a worker process, as the callable is and the manifest says
 
 import inspect
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
@@ -16,17 +16,16 @@ from toolrt.bindings.base import BindContext, Binding, Described, Kind, Spec, Un
 from toolrt.bindings.python_calls import Inline, InThread, Linked, OnLoop, link
 from toolrt.bindings.python_drift import drift
 from toolrt.bindings.python_imports import DOTTED, import_from
-from toolrt.bindings.python_targets import Target, find_target
+from toolrt.bindings.python_targets import Target, callee_of, find_target
 from toolrt.bindings.threads import ThreadPool
-from toolrt.core.faults import FaultError
+from toolrt.core.faults import Fault, FaultError
 from toolrt.core.marks import mark_of
 from toolrt.expressions.scope import Scope
 from toolrt.expressions.slots import TEXT
 from toolrt.expressions.templates import Names, compile_tree
-from toolrt.manifest.written import long_form
 from toolrt.schemas.docstrings import read_docstring
 from toolrt.schemas.functions import describe_function
-from toolrt.schemas.signatures import read_callee
+from toolrt.schemas.signatures import Callee
 
 __all__ = ["KIND", "PythonSpec", "import_from"]
 
@@ -105,9 +104,10 @@ def bind(spec: PythonSpec, context: BindContext) -> Binding:
     if target is None:
         return Unfinished("its callable is at fault")
     _check_init(spec, target, context)
+    callee, faults = callee_of(target, context.project)
     if context.written_parameters:
-        _check_drift(target, context)
-    linked = link(target, context.input_schema.get("properties", ()), context.project)
+        _check_written(callee, faults, context)
+    linked = link(target, callee, context.input_schema.get("properties", ()), context.project)
     if spec.run_in == "process":
         return _in_process(spec, linked, init, context)
     if _is_async(target.declared):
@@ -156,14 +156,11 @@ def _check_init(spec: PythonSpec, target: Target, context: BindContext) -> None:
         return  # a class written in C may not say what it takes
 
 
-def _check_drift(target: Target, context: BindContext) -> None:
-    try:
-        callee = read_callee(target.declared, context.project, skip=target.skip)
-    except FaultError as error:
-        unfit = [each for each in error.faults if each.code != "unreadable-signature"]
-        context.faults.extend(each.under("call") for each in unfit)
-        return
-    if not callee.is_opaque:
+def _check_written(callee: Callee, faults: Iterable[Fault], context: BindContext) -> None:
+    """Written parameters make up for a signature that says nothing, and must fit any other."""
+    unfit = [each for each in faults if each.code != "unreadable-signature"]
+    context.faults.extend(each.under("call") for each in unfit)
+    if not faults and not callee.is_opaque:
         context.faults.extend(drift(callee, context.input_schema))
 
 
@@ -191,8 +188,4 @@ def _is_async(declared: Any) -> bool:
     )
 
 
-def _expand(raw: Any) -> Any:
-    return long_form(raw, "call")
-
-
-KIND = Kind(name="python", spec=PythonSpec, bind=bind, expand=_expand, describe=describe)
+KIND = Kind(name="python", spec=PythonSpec, bind=bind, describe=describe)

@@ -17,10 +17,9 @@ from toolrt.bindings.threads import ThreadPool
 from toolrt.core.calls import Invocation
 from toolrt.core.context import Context
 from toolrt.core.errors import CallError
-from toolrt.core.faults import FaultError
 from toolrt.core.results import Answer
 from toolrt.schemas.conversion import Adaptor
-from toolrt.schemas.signatures import Callee, read_callee
+from toolrt.schemas.signatures import Callee
 from toolrt.schemas.values import to_plain
 
 
@@ -39,13 +38,16 @@ class Linked:
         return self.adaptor.is_direct and self.context is None
 
     def prepared(self, invocation: Invocation) -> Callable[[], Any]:
-        """The call with all its arguments. Raises RefusedError when they do not convert."""
+        """The call with all its arguments. Raises CallError when they do not convert."""
         if self.is_direct:
             return functools.partial(self.fn, **invocation.arguments)
         arguments = invocation.arguments
         if self.context is not None:
             arguments = {**arguments, self.context: Context(invocation)}
-        args, kwargs = self.adaptor.bind(arguments)
+        try:
+            args, kwargs = self.adaptor.bind(arguments)
+        except Exception as error:  # noqa: BLE001 - validators of a type's own are user code
+            self.reraise(error)
         return functools.partial(self.fn, *args, **kwargs)
 
     def preview(self, invocation: Invocation) -> dict[str, Any]:
@@ -67,12 +69,8 @@ class Linked:
             self.reraise(error)
 
 
-def link(target: Target, properties: Iterable[str], project: Path) -> Linked:
+def link(target: Target, callee: Callee, properties: Iterable[str], project: Path) -> Linked:
     """A target with its call settled; `properties` are the names in the tool's input schema."""
-    try:
-        callee = read_callee(target.declared, project, skip=target.skip)
-    except FaultError:
-        callee = Callee(target.label, "", ())
     context = next((each.key for each in callee.parameters if each.is_context), None)
     return Linked(target.fn, target.label, project, Adaptor(callee, properties), context)
 

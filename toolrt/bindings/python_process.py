@@ -15,7 +15,7 @@ from typing import Any
 from toolrt.bindings.group import FIRST_LOOK_S, LOST, Leader
 from toolrt.bindings.python_frames import read_frame, write_frame
 from toolrt.core.context import Context
-from toolrt.core.errors import BindingError, CallError, RefusedError, ToolError
+from toolrt.core.errors import BindingError, CallError, RefusedError, Sent, ToolError
 
 _BOOT = (
     "import json, sys; sys.path[:] = json.loads(sys.argv[2]); "
@@ -57,18 +57,20 @@ class Worker:
             return not self._leader.has_exited()
 
     def ask(self, call: dict[str, Any], context: Context) -> Any:
-        """The value of a call. Raises CallError as the callable did, or when the process died."""
+        """The value of a call. Raises CallError as the callable did, or when the process died.
+
+        Such a death tells by `sent` whether the process had taken the call.
+        """
         with suppress(OSError):
             write_frame(self._channel, call)
+        has_begun = False
         while (frame := read_frame(self._channel)) is not None:
-            if "progress" in frame:
-                context.progress(*frame["progress"])
-            elif "log" in frame:
-                _LOG.log(*frame["log"], extra={"call_id": context.call_id, "tool": context.tool})
-            else:
+            if "value" in frame or "error" in frame:
                 return _value(frame)
+            has_begun = True
+            _pass_on(frame, context)
         self.end()
-        raise _death(self._leader.status)
+        raise _death(self._leader.status, "maybe" if has_begun else "never")
 
     def stop(self) -> None:
         """Kill the process and all that it started; whoever waits for it will notice."""
@@ -96,6 +98,14 @@ def _spawn(descriptor: int) -> "subprocess.Popen[bytes]":
     )
 
 
+def _pass_on(frame: dict[str, Any], context: Context) -> None:
+    """What a callable says while it runs."""
+    if "progress" in frame:
+        context.progress(*frame["progress"])
+    elif "log" in frame:
+        _LOG.log(*frame["log"], extra={"call_id": context.call_id, "tool": context.tool})
+
+
 def _value(frame: dict[str, Any]) -> Any:
     if "error" not in frame:
         return frame["value"]
@@ -106,14 +116,16 @@ def _value(frame: dict[str, Any]) -> Any:
     raise error from WorkerTracebackError(frame["traceback"])
 
 
-def _death(status: int | None) -> BindingError:
+def _death(status: int | None, sent: Sent) -> BindingError:
+    code = "execution-failed"
     if status is None or status == LOST:
-        return BindingError("the worker process went away", sent="maybe", target_fault=True)
-    if status >= 0:
+        message = "the worker process went away"
+    elif status >= 0:
         message = f"the worker process ended with status {status}"
-        return BindingError(message, sent="maybe", target_fault=True)
-    message = f"the worker process was ended by {_signal_name(-status)}"
-    return BindingError(message, code="signaled", sent="maybe", target_fault=True)
+    else:
+        code = "signaled"
+        message = f"the worker process was ended by {_signal_name(-status)}"
+    return BindingError(message, code=code, sent=sent, target_fault=True)
 
 
 def _signal_name(number: int) -> str:

@@ -11,6 +11,7 @@ from typing import Any
 
 from toolrt.bindings.python_imports import attribute_of, import_from
 from toolrt.core.faults import Fault, FaultError
+from toolrt.schemas.signatures import Callee, read_callee
 
 Make = Callable[[], Mapping[str, Any]]
 """Gives the arguments of an object's class, when the object is made."""
@@ -50,6 +51,14 @@ def find_target(
     if call is None:
         return _callable(found, owner, "object")
     return _callable(_attribute(found, call, owner), f"{owner}.{call}")
+
+
+def callee_of(target: Target, project: Path) -> tuple[Callee, tuple[Fault, ...]]:
+    """What a target's signature says, and why it says nothing: then it is called by name."""
+    try:
+        return read_callee(target.declared, project, skip=target.skip), ()
+    except FaultError as error:
+        return Callee(target.label, "", ()), error.faults
 
 
 def _imported(project: Path, dotted: str, key: str) -> Any:

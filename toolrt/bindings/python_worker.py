@@ -19,7 +19,7 @@ from typing import Any
 from toolrt.bindings.python_calls import Linked, link
 from toolrt.bindings.python_errors import failure_of
 from toolrt.bindings.python_frames import read_frame, write_frame
-from toolrt.bindings.python_targets import find_target
+from toolrt.bindings.python_targets import callee_of, find_target
 from toolrt.core.calls import Caller, Invocation
 from toolrt.core.clock import SystemClock
 from toolrt.core.errors import BindingError, CallError, RefusedError, ToolError
@@ -66,6 +66,7 @@ class _Serving:
         os._exit(0)
 
     def _answer(self, call: dict[str, Any]) -> None:
+        self.send({"begun": True})
         try:
             reply = {"value": self._run(call)}
         except BaseException as error:  # noqa: BLE001 - user code: whatever it raises ends here
@@ -89,7 +90,8 @@ class _Serving:
                 found = find_target(project, target["call"], target["object"], lambda: init)
             except FaultError as error:
                 raise BindingError(str(error), code="unavailable") from error
-            self._linked[key] = link(found, target["properties"], project)
+            callee, _ = callee_of(found, project)
+            self._linked[key] = link(found, callee, target["properties"], project)
         return self._linked[key]
 
     def _invocation(self, call: dict[str, Any]) -> Invocation:

@@ -96,6 +96,22 @@ class _Errand:
         self.has_begun = False
 
     def run(self) -> Any:
+        """The value of the call; a worker that dies before it has taken it is replaced once."""
+        try:
+            return self._once()
+        except BindingError as error:
+            if error.sent != "never" or self._is_stopped:
+                raise
+        return self._once()
+
+    def stop(self) -> None:
+        """Nobody waits any more: kill the worker, if one is at it."""
+        with self._lock:
+            self._is_stopped = True
+            if self._worker is not None:
+                self._worker.stop()
+
+    def _once(self) -> Any:
         worker = self._pool.take()
         try:
             self._begin(worker)
@@ -104,13 +120,6 @@ class _Errand:
             with self._lock:
                 self._worker = None
             self._pool.give_back(worker)
-
-    def stop(self) -> None:
-        """Nobody waits any more: kill the worker, if one is at it."""
-        with self._lock:
-            self._is_stopped = True
-            if self._worker is not None:
-                self._worker.stop()
 
     def _begin(self, worker: Worker) -> None:
         with self._lock:

@@ -12,7 +12,8 @@ from hashlib import sha256
 from toolrt.bindings.base import Services
 from toolrt.catalog.snapshot import Snapshot, ToolEntry
 from toolrt.catalog.targets import check_targets
-from toolrt.catalog.tools import Workshop, compile_tool
+from toolrt.catalog.tools import compile_tool
+from toolrt.catalog.workshop import Workshop
 from toolrt.core.faults import Fault
 from toolrt.expressions.references import References
 from toolrt.loading.diagnostics import Diagnostic

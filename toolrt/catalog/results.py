@@ -9,7 +9,7 @@ from toolrt.expressions.conditions import FAILED_WHEN_ROOTS, Condition, compile_
 from toolrt.expressions.select import Select, compile_select
 from toolrt.expressions.slots import TEXT
 from toolrt.expressions.templates import Names, Template, compile_template
-from toolrt.manifest.result import ResultOptions
+from toolrt.manifest.tool import ToolManifest
 
 T = TypeVar("T")
 
@@ -27,18 +27,20 @@ class Shaping:
 
 
 def compile_shaping(
-    options: ResultOptions,
-    retry_when: str | None,
+    manifest: ToolManifest,
     arguments: Mapping[str, Any],
     names: Names,
+    known_keys: Mapping[str, frozenset[str]],
     faults: list[Fault],
 ) -> Shaping:
     """Compile the expressions of `result` and `retry.when`; faults go to `faults`."""
+    options = manifest.result
 
     def condition(text: str | None, *path: str) -> Condition | None:
-        return compiled(
-            lambda: compile_condition(text or "", FAILED_WHEN_ROOTS, arguments), text, path, faults
-        )
+        def make() -> Condition:
+            return compile_condition(text or "", FAILED_WHEN_ROOTS, arguments, known_keys)
+
+        return compiled(make, text, path, faults)
 
     def select(text: str | None, *path: str) -> Select | None:
         return compiled(lambda: compile_select(text or ""), text, path, faults)
@@ -55,7 +57,7 @@ def compile_shaping(
             ("result", "text"),
             faults,
         ),
-        retry_when=condition(retry_when, "retry", "when"),
+        retry_when=condition(manifest.retry.when, "retry", "when"),
     )
 
 

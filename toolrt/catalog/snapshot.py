@@ -10,6 +10,7 @@ from toolrt.bindings.paths import PathRules
 from toolrt.catalog.results import Shaping
 from toolrt.core.faults import Path
 from toolrt.expressions.conditions import Condition
+from toolrt.expressions.references import Reference
 from toolrt.loading.layers import Layered
 from toolrt.manifest.parameters import Parameters, for_model
 from toolrt.manifest.tool import ToolManifest
@@ -55,6 +56,7 @@ class ToolEntry:
     file: str
     path: Path
     target: str | None = None
+    references: tuple[Reference, ...] = ()
     vars: Mapping[str, Any] = field(default_factory=dict)
     output_schema: Mapping[str, Any] | None = None
     rejections: tuple[Rejection, ...] = ()

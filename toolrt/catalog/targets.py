@@ -1,6 +1,6 @@
 """Targets are checked once each, whoever uses them."""
 
-from toolrt.catalog.tools import Workshop
+from toolrt.catalog.workshop import Workshop
 
 
 def check_targets(workshop: Workshop) -> None:

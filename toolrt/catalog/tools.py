@@ -1,9 +1,7 @@
 """Compiles one tool: its layers to a manifest, its kind's options to a binding."""
 
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any
 
 from toolrt.bindings.base import (
@@ -13,7 +11,6 @@ from toolrt.bindings.base import (
     Binding,
     Effect,
     Kind,
-    Services,
     Spec,
     Unfinished,
     kind,
@@ -22,61 +19,19 @@ from toolrt.bindings.paths import compile_path_rules
 from toolrt.catalog.results import compile_shaping, compiled
 from toolrt.catalog.schemas import declared_parameters, described_parameters, output_schema
 from toolrt.catalog.snapshot import Blocked, Rejection, ToolEntry
-from toolrt.core.faults import Fault
+from toolrt.catalog.workshop import Workshop
+from toolrt.core.faults import Fault, child
 from toolrt.core.faults import Path as FaultPath
 from toolrt.core.names import did_you_mean
 from toolrt.expressions.conditions import REJECT_ROOTS, compile_condition
-from toolrt.expressions.references import References
-from toolrt.expressions.templates import KNOWN_KEYS, Names
-from toolrt.loading.loader import LoadedFiles, WrittenTool, validated
+from toolrt.expressions.references import Reference
+from toolrt.loading.loader import WrittenTool, validated
 from toolrt.manifest import planned
 from toolrt.manifest.parameters import Parameters
-from toolrt.manifest.target import Target
 from toolrt.manifest.tool import KIND_NAMES, NAME, ToolManifest
 from toolrt.schemas.arguments import ArgumentChecker
 
 NO_APPROVALS = "it asks a person first, and approvals do not work in this version"
-_EMPTY = ToolManifest()
-
-
-@dataclass
-class Workshop:
-    """What compiling a tool needs beside the tool."""
-
-    files: LoadedFiles
-    services: Services
-    references: References
-    imports: bool = True
-
-    @cached_property
-    def targets(self) -> Mapping[str, Target]:
-        return {name: written.target for name, written in self.files.targets.items()}
-
-    @cached_property
-    def known_keys(self) -> Mapping[str, frozenset[str]]:
-        return {**KNOWN_KEYS, "vars": frozenset(self.files.project.vars)}
-
-    def names(self, parameters: Parameters | None = None) -> Names:
-        """What a template may name: parameters, caller, call and vars."""
-        if parameters is None:
-            return Names(known_keys=self.known_keys)
-        return Names(parameters.names, parameters.optional, known_keys=self.known_keys)
-
-    def context(self, tool: str, parameters: Parameters | None = None, **more: Any) -> BindContext:
-        """A context for a kind to bind `tool` in."""
-        return BindContext(
-            tool=tool,
-            project=self.files.root,
-            services=self.services,
-            references=self.references,
-            input_schema=parameters.schema if parameters else {},
-            visible=parameters.visible if parameters else frozenset(),
-            names=self.names(parameters),
-            targets=self.targets,
-            vars=self.files.project.vars,
-            imports=self.imports,
-            **more,
-        )
 
 
 def compile_tool(workshop: Workshop, written: WrittenTool) -> ToolEntry | None:
@@ -96,6 +51,8 @@ class _Compiling:
     faults: list[Fault] = field(default_factory=list)
     unavailable: str | None = None
     unavailable_at: FaultPath = ()
+    knows_arguments: bool = True
+    references: tuple[Reference, ...] = ()
 
     @property
     def merged(self) -> dict[str, Any]:
@@ -103,20 +60,20 @@ class _Compiling:
 
     def entry(self) -> ToolEntry | None:
         self._check_name()
-        manifest = self._manifest() or _EMPTY
+        manifest = self._manifest()
         chosen = self._kind(manifest)
         spec = self._spec(chosen) if chosen else None
         effect: Effect = manifest.effect or (chosen.effect(spec) if chosen and spec else "write")
         parameters, description = self._parameters(manifest, chosen, spec)
         binding = self._binding(manifest, chosen, spec, parameters, effect)
         description = manifest.description or description
-        if description is None and chosen is not None:
+        if description is None and chosen is not None and "description" not in self.merged:
             self._fault("missing-key", "missing key `description`", hint="say what the tool does")
         rejections = self._rejections(manifest, parameters)
         names = self.workshop.names(parameters)
         arguments = parameters.schema.get("properties", {})
         shaping = compile_shaping(
-            manifest.result, manifest.retry.when, arguments, names, self.faults
+            manifest, arguments, names, self.workshop.condition_keys, self.faults
         )
         is_callable = chosen is not None or self.unavailable is not None
         if self.has_errors() or not manifest.enabled or not is_callable:
@@ -142,6 +99,7 @@ class _Compiling:
             file=self.written.document.file,
             path=self.written.path,
             target=self._target(chosen),
+            references=self.references,
             vars=self.workshop.files.project.vars,
             output_schema=manifest.output_schema,
             rejections=rejections,
@@ -165,12 +123,20 @@ class _Compiling:
             message = f"`{name}` is no tool name: a-z, 0-9 and _, beginning with a letter"
             self._fault("bad-name", message, on_key=True)
 
-    def _manifest(self) -> ToolManifest | None:
+    def _manifest(self) -> ToolManifest:
+        """The merged tool; keys that are wrong are reported and left out, so that the rest is
+        checked all the same.
+        """
         self.faults += planned.unfinished(self.merged, planned.TOOL)
-        layered = self.written.layered
-        manifest, faults = validated(ToolManifest, self.merged, layered.source_text)
+        source_text = self.written.layered.source_text
+        manifest, faults = validated(ToolManifest, self.merged, source_text)
         self.faults += faults
-        return manifest
+        if manifest is not None:
+            return manifest
+        wrong = {fault.path[0] for fault in faults if fault.path}
+        self.knows_arguments = wrong.isdisjoint({"parameters", "input_schema"})
+        rest = {key: value for key, value in self.merged.items() if key not in wrong}
+        return validated(ToolManifest, rest, source_text)[0] or ToolManifest()
 
     def _planned_kind(self) -> str | None:
         return next((name for name in KIND_NAMES if name in self.merged), None)
@@ -237,7 +203,7 @@ class _Compiling:
         parameters: Parameters,
         effect: Effect,
     ) -> Binding:
-        if chosen is None or spec is None:
+        if chosen is None or spec is None or not self.knows_arguments:
             return Unfinished(self.unavailable or "")
         context = self.workshop.context(
             self.written.name,
@@ -248,6 +214,7 @@ class _Compiling:
         )
         binding = chosen.bind(spec, context)
         self._collect(context, chosen)
+        self.references = context.used_references
         if self.unavailable is None and context.unavailable is not None:
             self.unavailable = context.unavailable
             self.unavailable_at = _from_tool(context.unavailable_at, chosen)
@@ -269,11 +236,23 @@ class _Compiling:
         return Blocked(self.unavailable, place)
 
     def _collect(self, context: BindContext, chosen: Kind) -> None:
-        """Take over a kind's faults; a path that begins with "/" is the tool's already."""
+        """Take over a kind's faults, as paths from the tool."""
         for fault in context.faults:
             placed = fault.moved(_from_tool(fault.path, chosen))
-            if placed not in self.faults:
+            if placed not in self.faults and not self._is_explained(placed):
                 self.faults.append(placed)
+
+    def _is_explained(self, fault: Fault) -> bool:
+        """Whether a fault is only the shadow of something that is known elsewhere."""
+        if fault.code == "unknown-target":
+            target = child(self.merged[str(fault.path[0])], "target")
+            return target in self.workshop.files.broken_targets
+        return fault.code == "unused-parameter" and self._names_elsewhere(str(fault.path[-1]))
+
+    def _names_elsewhere(self, parameter: str) -> bool:
+        """Whether an expression outside of the kind's options names the parameter."""
+        places = [self.merged.get(key) for key in ("result", "reject", "retry", "idempotency_key")]
+        return re.search(rf"\b{re.escape(parameter)}\b", repr(places)) is not None
 
     def _refusal(self, manifest: ToolManifest, effect: Effect) -> str | None:
         """Why this version never runs the tool: one that asks people is not run unasked."""
@@ -300,7 +279,9 @@ class _Compiling:
         for number, reject in enumerate(manifest.reject):
 
             def compile_it(text: str = reject.when) -> Any:
-                return compile_condition(text, REJECT_ROOTS, arguments)
+                return compile_condition(
+                    text, REJECT_ROOTS, arguments, self.workshop.condition_keys
+                )
 
             path = ("reject", number, "when")
             condition = compiled(compile_it, reject.when, path, self.faults)

@@ -46,7 +46,7 @@ class Invocation:
     `arguments` are the model's until the validate stage puts the checked, defaulted, canonical
     ones in their place. `deadline` and `started` are seconds of the monotonic clock. `sent` is kept
     by the binding: how far the running attempt has gone. `attempts` counts those begun, `failed`
-    remembers those that were repeated. `is_orphaned` says that a cancelled
+    remembers those that were repeated. `notes` say what was changed on the way to the binding. `is_orphaned` says that a cancelled
     attempt still runs in its thread.
     """
 
@@ -61,6 +61,7 @@ class Invocation:
     dry_run: bool = False
     attempts: int = 0
     failed: tuple[Attempt, ...] = ()
+    notes: tuple[str, ...] = ()
     sent: Sent = "maybe"
     is_orphaned: bool = False
     on_progress: Callable[[float, float | None, str], None] | None = None

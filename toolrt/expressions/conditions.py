@@ -102,7 +102,7 @@ class Condition:
             for root, keys in self._keys.items()
             if root in bindings
         }
-        _check_values(data)
+        _check_values(data.values())
         if self._numbers and isinstance(data.get("args"), dict):
             data["args"] |= _doubles(data["args"], self._numbers)
         if self._expression is None:
@@ -282,19 +282,20 @@ def _doubles(arguments: Mapping[str, Any], numbers: Iterable[str]) -> dict[str, 
     }
 
 
-def _check_values(data: dict[str, Any]) -> None:
+def _check_values(values: Iterable[Any]) -> None:
     """Refuse what the library gets wrong: it cuts texts at a NUL, and deep nesting crashes it."""
-    level: list[Any] = [data]
+    level = list(values)
     for _ in range(_DEEPEST):
         below: list[Any] = []
         for node in level:
-            if isinstance(node, str):
+            kind = node.__class__
+            if kind is str:
                 if "\0" in node:
                     raise ConditionError("a text that it reads holds a NUL character")
-            elif isinstance(node, Mapping):
+            elif kind is dict:
                 below += node
                 below += node.values()
-            elif isinstance(node, (list, tuple)):
+            elif kind is list:
                 below += node
         if not below:
             return

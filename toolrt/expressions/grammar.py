@@ -260,7 +260,10 @@ class _Checker(NodeVisitor):
             self._refuse(node, "loops cannot be recursive")
         self.visit(node.iter)
         before = self.local
-        self.local = before | {"loop", *_names_in([node.target])}
+        targets = _names_in([node.target])
+        if any(name == "loop" or name.startswith("__") for name in targets):
+            self._refuse(node, "this name cannot be given to an item")
+        self.local = before | {"loop", *targets}
         for child in (*node.body, *node.else_, *([node.test] if node.test else [])):
             self.visit(child)
         self.local = before

@@ -78,9 +78,14 @@ class References:
         self.redactor.learn(text)
         return Secret(text)
 
+    @property
+    def runs_commands(self) -> bool:
+        """Whether looking a secret up may take a while."""
+        return any(isinstance(vault, CommandVault) for vault in self._vaults)
+
     async def prepare(self, references: Iterable[Reference], caller: Caller | None = None) -> None:
         """Run the commands that these references wait for in a thread, before rendering."""
-        if not any(isinstance(vault, CommandVault) for vault in self._vaults):
+        if not self.runs_commands:
             return
         for reference in references:
             if reference.kind in {"secret", "tenant"}:
@@ -90,8 +95,7 @@ class References:
         """Why a reference cannot be resolved now; None when it can, or only a call can tell."""
         if reference.kind in {"caller", "tenant"} or reference.default is not None:
             return None
-        commands = any(isinstance(vault, CommandVault) for vault in self._vaults)
-        if reference.kind == "secret" and commands:
+        if reference.kind == "secret" and self.runs_commands:
             return None
         if self._look_up(reference, None) is not None:
             return None

@@ -41,7 +41,8 @@ _FOREIGN = (
     RecursionError,
 )
 """What code made of a template may raise."""
-_VALUE, _SHOW, _EACH, _END = "__value", "__show", "__each", "__end"
+_VALUE, _SHOW, _END = "__value", "__show", "__end"
+_EACH, _MADE = "__each", "__made"
 _RETURN = "\0"
 """Stands for a carriage return, which jinja would turn into a newline."""
 
@@ -70,7 +71,7 @@ class Sandbox(ImmutableSandboxedEnvironment):
             comment_end_string="\2\2",
         )
         self.globals = {}
-        self.filters = {**FILTERS, _EACH: _each}
+        self.filters = {**FILTERS, _EACH: _each, _MADE: _made}
         self.tests = {name: self.tests[name] for name in TESTS}
 
     def getattr(self, obj: Any, attribute: str) -> Any:
@@ -190,6 +191,7 @@ class Computed:
     def _render(self, context: Context) -> Iterator[str]:
         if self._code is None:
             self._code = _sandbox().from_string(self._tree)
+        context.parent[_END] = time.thread_time() + _TIME_S
         return self._code.root_render_func(context)
 
     def _context(self, scope: Scope, show: Callable[[Any], str] | None) -> Context:
@@ -198,8 +200,7 @@ class Computed:
         roots = {name: scope.root(name) for name in self._usage.roots}
         values |= {name: value for name, value in roots.items() if value is not ABSENT}
         values |= {_reference_name(index): each for index, each in enumerate(self._references)}
-        values |= {_SHOW: show, _END: time.monotonic() + _TIME_S}
-        return Context(_sandbox(), values, None, {})
+        return Context(_sandbox(), values | {_SHOW: show}, None, {})
 
     def _failure(self, error: Exception) -> CallError:
         if isinstance(error, UndefinedError):
@@ -219,7 +220,7 @@ class Computed:
 
 
 class _Rewriter(NodeTransformer):
-    """Puts references in place of their text, `~` in the words of `join`, a clock into loops."""
+    """Puts references in place of their text, and our filters where jinja has rules of its own."""
 
     def __init__(self) -> None:
         self.found: list[Reference] = []
@@ -236,6 +237,18 @@ class _Rewriter(NodeTransformer):
     def visit_Concat(self, node: nodes.Concat) -> nodes.Filter:  # noqa: N802 - as above
         self.generic_visit(node)
         return _filtered(nodes.List(node.nodes, lineno=node.lineno), "join")
+
+    def visit_List(self, node: nodes.List) -> nodes.Filter:  # noqa: N802 - as above
+        self.generic_visit(node)
+        return _filtered(node, _MADE)
+
+    def visit_Dict(self, node: nodes.Dict) -> nodes.Filter:  # noqa: N802 - as above
+        self.generic_visit(node)
+        return _filtered(node, _MADE)
+
+    def visit_Tuple(self, node: nodes.Tuple) -> nodes.Expr:  # noqa: N802 - as above
+        self.generic_visit(node)
+        return node if node.ctx == "store" else _filtered(node, _MADE)
 
     def visit_For(self, node: nodes.For) -> nodes.For:  # noqa: N802 - as above
         self.generic_visit(node)
@@ -274,8 +287,15 @@ def _each(context: Context, value: Any) -> Iterator[Any]:
         yield item
 
 
+def _made(value: Any) -> Any:
+    """A list or an object that the template itself writes: every value in it must be there."""
+    if isinstance(value, dict):
+        return {key: present(each) for key, each in value.items()}
+    return [present(each) for each in value]
+
+
 def _check_time(context: Context) -> None:
-    if time.monotonic() > context.parent[_END]:
+    if time.thread_time() > context.parent[_END]:
         raise RefusedError(
             "the arguments take a template longer than 100 ms", code="invalid-arguments"
         )

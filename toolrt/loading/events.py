@@ -34,8 +34,8 @@ __all__ = [
     "events",
 ]
 
-EVENT_LIMIT: Final = 200_000
-"""About 2,000 tools; a file with more events is refused."""
+EVENT_LIMIT: Final = 150_000
+"""About 1,500 tools; a file with more events is refused."""
 
 
 @dataclass(eq=False)

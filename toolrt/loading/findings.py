@@ -55,6 +55,11 @@ class Finding:
     def is_error(self) -> bool:
         return self.fault.severity == "error"
 
+    @property
+    def path(self) -> Path:
+        """From the top of the file to the value."""
+        return (*self.shown, *self.fault.path)
+
     def diagnostic(self) -> Diagnostic:
         file, span = self.place.find(self.fault)
-        return at_span(self.fault, file, (*self.shown, *self.fault.path), span)
+        return at_span(self.fault, file, self.path, span)

@@ -26,6 +26,14 @@ class Layer:
     prefix: Path
     data: Mapping[str, Any]
 
+    def place(self, path: Path) -> Path:
+        """The path of a value in the document, where its key may stand in short form."""
+        raw = self.document.data
+        for step in (*self.prefix, *path[:1]):
+            raw = child(raw, step)
+        is_short = len(path) > 1 and raw is not MISSING and not isinstance(raw, dict)
+        return (*self.prefix, path[0], *path[2:]) if is_short else (*self.prefix, *path)
+
 
 class Layered:
     """The layers of one tool, lowest first; `merged` is what they come to."""
@@ -39,7 +47,7 @@ class Layered:
     def span(self, path: Path, *, on_key: bool = False, offset: int | None = None) -> Span:
         """Where the value at `path` of the merged tool was written."""
         layer = self.origin(path)
-        return layer.document.span((*layer.prefix, *path), on_key=on_key, offset=offset)
+        return layer.document.span(layer.place(path), on_key=on_key, offset=offset)
 
     def origin(self, path: Path) -> Layer:
         """The highest layer that wrote the value at `path`, or as much of the path as any did."""
@@ -52,7 +60,7 @@ class Layered:
     def source_text(self, path: Path) -> str | None:
         """The plain scalar at `path` exactly as written; None for anything else."""
         layer = self.origin(path)
-        return layer.document.source_text((*layer.prefix, *path))
+        return layer.document.source_text(layer.place(path))
 
 
 def merge(low: Mapping[str, Any], high: Mapping[str, Any], depth: int = 0) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from toolrt.core.faults import Fault
+from toolrt.core.faults import MISSING, Fault, child
 from toolrt.core.faults import Path as FaultPath
 from toolrt.loading.diagnostics import Diagnostic, in_order
 from toolrt.loading.findings import Finding, InDocument, InLayers
@@ -66,6 +66,7 @@ class LoadedFiles:
     project_document: Document | None = None
     tools: list[WrittenTool] = field(default_factory=list)
     targets: dict[str, WrittenTarget] = field(default_factory=dict)
+    broken_targets: set[str] = field(default_factory=set)
     documents: list[Document] = field(default_factory=list)
     findings: list[Finding] = field(default_factory=list)
 
@@ -205,9 +206,26 @@ def _without_anchors(data: Any) -> dict[str, Any]:
 
 
 def _validated(files: LoadedFiles, model: type[M], data: Any, document: Document) -> M | None:
+    """The file as a `model`; what is wrong is reported and left out, so that the rest counts."""
     made, faults = validated(model, data, document.source_text)
     files.report(document, (), *faults)
-    return made
+    if made is not None:
+        return made
+    for fault in faults:
+        data = _without(data, fault.path[: 2 if fault.path[:1] == ("targets",) else 1])
+        if fault.path[:1] == ("targets",) and len(fault.path) > 1:
+            files.broken_targets.add(str(fault.path[1]))
+    return validated(model, data, document.source_text)[0]
+
+
+def _without(data: Any, path: FaultPath) -> Any:
+    """`data` without what `path` leads to; it is gone already when two faults share it."""
+    if not path or child(data, path[0]) is MISSING:
+        return data
+    rest = {key: value for key, value in data.items() if key != path[0]}
+    if len(path) > 1:
+        rest[str(path[0])] = _without(data[path[0]], path[1:])
+    return rest
 
 
 def validated(

@@ -5,8 +5,8 @@ aliases are followed as `assembly` does.
 """
 
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from itertools import islice
 from typing import Any, Final
 
@@ -19,6 +19,9 @@ from toolrt.loading.offsets import locate
 from toolrt.loading.paths import Repeat
 
 _PROPERTIES: Final = re.compile(r"(?:[&!]\S*(?:\s+(?:#.*)?)*)*")
+
+
+Items = Mapping[str | int, tuple["Place | None", "Place"]]
 
 
 @dataclass(slots=True)
@@ -35,7 +38,7 @@ class Place:
     style: str | None = None
     text: str = ""
     is_block: bool = False
-    items: dict[str | int, tuple["Place | None", "Place"]] = field(default_factory=dict)
+    items: Items | None = None
     origin: "Place | None" = None
 
 
@@ -70,7 +73,7 @@ class Places:
     def _find(self, path: Path) -> tuple[Place | None, Place, bool]:
         key, place = None, self._root
         for step in path:
-            found = place.items.get(step)
+            found = place.items.get(step) if place.items else None
             if found is None:
                 return key, place, False
             key, place = found
@@ -88,6 +91,8 @@ class _Level:
 
     def __init__(self, place: Place, anchor: str | None, *, is_map: bool) -> None:
         self.place = place
+        self.items: dict[str | int, tuple[Place | None, Place]] = {}
+        self.place.items = self.items
         self.anchor = anchor
         self.is_map = is_map
         self.key: Place | None = None
@@ -95,32 +100,32 @@ class _Level:
         self.repeats: dict[str, int] = {}
 
     def add(self, place: Place) -> None:
-        items = self.place.items
         if not self.is_map:
-            items[len(items)] = (None, place)
+            self.items[len(self.items)] = (None, place)
         elif self.key is None:
             self.key = place
         else:
             if self.key.text == MERGE and self.key.style == "":
                 self.below += self._merges(place)
-            items[self._step(self.key.text)] = (self.key, place)
+            self.items[self._step(self.key.text)] = (self.key, place)
             self.key = None
 
     def finish(self, end: int) -> Place:
         """The place with what its merge keys bring; what is written out wins."""
         self.place.end = end
         for place in self.below:
-            for step, item in place.items.items():
-                self.place.items.setdefault(step, item)
+            for step, item in (place.items or {}).items():
+                self.items.setdefault(step, item)
         return self.place
 
     def _merges(self, place: Place) -> list[Place]:
         node = place.origin or place
-        inner = [item for _, item in node.items.values()] if 0 in node.items else [node]
+        items = node.items or {}
+        inner = [item for _, item in items.values()] if 0 in items else [node]
         return [one.origin or one for one in inner]
 
     def _step(self, key: str) -> str:
-        if key not in self.place.items:
+        if key not in self.items:
             return key
         self.repeats[key] = nth = self.repeats.get(key, 0) + 1
         return Repeat(key, nth)
@@ -142,7 +147,7 @@ class _Survey:
         for level in reversed(self._levels[1:]):
             self._levels.pop()
             self._levels[-1].add(level.finish(len(self._text)))
-        _, root = top.place.items.get(0, (None, Place(0, 0)))
+        _, root = top.items.get(0, (None, Place(0, 0)))
         return root
 
     def _events(self) -> Iterator[Any]:

@@ -94,12 +94,11 @@ def _shown(one: Diagnostic, lines: Lines | None, paint: _Paint, gutter: int, wid
 
 def _excerpt(one: Diagnostic, line: str, room: int) -> _Excerpt:
     """The part of a line around its caret that fits into `room` columns."""
-    far = max(one.column - 1 - room, 0)
-    made = cells(line[far : one.column + 2 * room])
-    begin = min(one.column - 1 - far, len(made))
-    end = len(made) if one.end_column is None else min(one.end_column - 1 - far, len(made))
-    if one.end_column is None:
-        end = min(begin + 1, len(made))
+    column = min(one.column - 1, len(line))
+    far = max(column - room, 0)
+    made = cells(line[far : column + 2 * room])
+    begin = column - far
+    end = begin + 1 if one.end_column is None else one.end_column - 1 - far
     first, last = _window(made, begin, room - 2)
     is_cut_before, is_cut_after = far + first > 0, far + last < len(line)
     shown = [_CUT] * is_cut_before + made[first:last] + [_CUT] * is_cut_after
@@ -125,6 +124,8 @@ def _window(made: list[Cell], begin: int, room: int) -> tuple[int, int]:
     while first > 0 and used + made[first - 1][1] <= room:
         first -= 1
         used += made[first][1]
+    while first < begin and made[first][1] == 0:
+        first += 1
     return first, last
 
 

@@ -23,6 +23,7 @@ _HEAD: Final = re.compile(
 _COMMENT: Final = re.compile(r"\s+#.*|\s+$")
 _QUOTED: Final = re.compile(r"\"(?:[^\"\\]|\\.)*\"|'(?:[^']|'')*'")
 _PAIR: Final = re.compile(r"\s*(?:[^\s:]+:\s+)?")
+_TIGHT_COLON: Final = re.compile(r"\s*[\w.-]+:(?=[^\s/])")
 _BEGINS_BADLY: Final = frozenset("!@`%*&|>")
 
 
@@ -155,8 +156,9 @@ def _in_plain_words(error: ParseError, lines: Lines) -> Explained:
     if "expected ',' or" in error.problem:
         return _unclosed(error, lines)
     if met == ":":
-        fault = Fault(_CODE, "this `:` cannot stand here", hint=_INDENT)
-        return Explained(fault, error.start)
+        return _colon(error, lines)
+    if "expected ':'" in error.problem:
+        return _half_a_pair(error, lines)
     for problem, message, hint, at_context in _WORDS:
         if problem in error.problem:
             start = error.context_start if at_context else error.start
@@ -174,6 +176,28 @@ def _unclosed(error: ParseError, lines: Lines) -> Explained:
         return Explained(fault, error.start)
     fault = Fault(_CODE, f"the `{bracket}` that opens here is not closed", hint=f"add `{closing}`")
     return Explained(fault, opened)
+
+
+def _half_a_pair(error: ParseError, lines: Lines) -> Explained:
+    start = error.start if error.context_start is None else error.context_start
+    hint = "write `key: value`, or indent the text to go on with the line above"
+    fault = Fault(_CODE, "a key without its `:`", hint=hint)
+    return _tight_colon(lines, lines.place(start)[0]) or Explained(fault, start)
+
+
+def _colon(error: ParseError, lines: Lines) -> Explained:
+    fault = Fault(_CODE, "this `:` cannot stand here", hint=_INDENT)
+    above = lines.place(error.start)[0] - 1
+    return _tight_colon(lines, above) or Explained(fault, error.start)
+
+
+def _tight_colon(lines: Lines, number: int) -> Explained | None:
+    """The `:` of a line such as `key:value`, which is no key to YAML."""
+    tight = _TIGHT_COLON.match(lines.line(number))
+    if tight is None:
+        return None
+    fault = Fault(_CODE, "a `:` ends a key only with a space behind it", hint="add the space")
+    return Explained(fault, lines.start(number) + tight.end() - 1)
 
 
 def _tab(text: str, index: int) -> int:
@@ -196,12 +220,6 @@ _WORDS: Final = (
     ),
     ("did not find expected key", "this does not belong to the mapping above", _INDENT, False),
     ("did not find expected '-'", "this does not belong to the list above", _INDENT, False),
-    (
-        "could not find expected ':'",
-        "a key without its `:`",
-        "write `key: value`, or indent the text to go on with the line above",
-        True,
-    ),
     ("unexpected end of stream", "the quote that opens here is never closed", "close it", True),
     (
         "unexpected document indicator",

@@ -1,13 +1,11 @@
 """Conditions over an answer: whether it is a failure, and whether a failure is tried again."""
 
-from typing import Any
-
 from toolrt.catalog.snapshot import ToolEntry
 from toolrt.core.calls import Invocation
 from toolrt.core.errors import BindingError, CallError
 from toolrt.core.results import Answer
 from toolrt.expressions.conditions import Condition, ConditionError
-from toolrt.pipeline.stages.validate import condition_roots
+from toolrt.pipeline.roots import answer_roots
 
 
 def judge(entry: ToolEntry, invocation: Invocation, answer: Answer) -> None:
@@ -16,7 +14,7 @@ def judge(entry: ToolEntry, invocation: Invocation, answer: Answer) -> None:
     if condition is None:
         return
     try:
-        has_failed = condition.holds(_roots(entry, invocation, answer))
+        has_failed = condition.holds(answer_roots(condition, entry, invocation, answer))
     except ConditionError as error:
         raise BindingError(
             "the answer could not be judged",
@@ -48,16 +46,6 @@ def retry_condition_holds(
     if isinstance(error, BindingError):
         answer = Answer(error.body, error.status)
     try:
-        return condition.holds(_roots(entry, invocation, answer))
+        return condition.holds(answer_roots(condition, entry, invocation, answer))
     except ConditionError:
         return False
-
-
-def _roots(entry: ToolEntry, invocation: Invocation, answer: Answer) -> dict[str, Any]:
-    roots = condition_roots(entry, invocation)
-    roots["result"] = answer.value
-    roots["status"] = answer.status or 0
-    roots["headers"] = dict(answer.headers or {})
-    roots["exit_code"] = answer.exit_code or 0
-    roots["stderr"] = answer.stderr or ""
-    return roots

@@ -7,6 +7,7 @@ JSON Schema has checked are the values that the function wants.
 import collections.abc
 import dataclasses
 import enum
+import inspect
 import sys
 import types
 import typing
@@ -16,6 +17,7 @@ from typing_extensions import TypedDict, get_type_hints, is_typeddict
 
 _SIMPLE: dict[Any, dict[str, Any]] = {
     str: {"type": "string"},
+    typing.LiteralString: {"type": "string"},
     int: {"type": "integer"},
     float: {"type": "number"},
     bool: {"type": "boolean"},
@@ -38,9 +40,12 @@ _CHECKED_BY_SCHEMA = frozenset({"Ge", "Gt", "Le", "Lt", "MultipleOf", "MinLen", 
 
 def plain_schema(annotation: Any) -> dict[str, Any] | None:
     """The schema of a type whose JSON value is its Python value; None when it may be another."""
-    if isinstance(annotation, collections.abc.Hashable) and annotation in _SIMPLE:
-        return dict(_SIMPLE[annotation])
     origin, inner = typing.get_origin(annotation), typing.get_args(annotation)
+    if origin is None:
+        simple = (
+            _SIMPLE.get(annotation) if isinstance(annotation, collections.abc.Hashable) else None
+        )
+        return None if simple is None else dict(simple)
     if origin is typing.Literal:
         return _choice(inner)
     if origin in _UNIONS:
@@ -103,8 +108,11 @@ def readable(annotation: Any) -> Any:
     """A type that pydantic reads from JSON as a function's author means it.
 
     A literal of an enum's member is written as that member's value, an iterable is a list, and
-    before Python 3.12 pydantic takes TypedDict from typing_extensions only.
+    before Python 3.12 pydantic takes TypedDict from typing_extensions only. Raises TypeError for
+    a class as a value, which nothing in JSON can be.
     """
+    if annotation is type or typing.get_origin(annotation) is type:
+        raise TypeError("a class has no JSON form")
     if sys.version_info < (3, 12) and is_typeddict(annotation):
         return _other_typed_dict(annotation)
     origin, inner = typing.get_origin(annotation), typing.get_args(annotation)
@@ -127,8 +135,8 @@ def unqualified(annotation: Any) -> Any:
 
 def shown(annotation: Any) -> str:
     """A type as people write it."""
-    if isinstance(annotation, type) and not typing.get_args(annotation):
-        return annotation.__name__
+    if inspect.isroutine(annotation) or inspect.isclass(annotation):
+        return str(annotation.__name__)
     return str(annotation).replace("typing.", "").replace("collections.abc.", "")
 
 

@@ -192,10 +192,16 @@ def _validated(adapter: Any, fields: dict[str, Any], depth: int) -> Any:
 
 def _refusal(faults: Iterable[Any], depth: int) -> RefusedError:
     """What is wrong with which argument, all at once."""
-    found = [
-        (tuple(part for part in each["loc"][depth:] if part != EXTRA), each["msg"])
-        for each in faults
-    ]
-    texts = [f"{place(path)}: {message}" for path, message in found]
-    listed = [{"pointer": pointer(path), "message": message} for path, message in found]
-    return RefusedError("; ".join(texts), code="invalid-arguments", details={"faults": listed})
+    names, texts, listed = [], [], []
+    for each in faults:
+        path = tuple(part for part in each["loc"][depth:] if part != EXTRA)
+        message = each["msg"][:1].lower() + each["msg"][1:]
+        names.append(f"`{place(path)}`" if path else "the arguments")
+        texts.append(f"{names[-1]}: {message}")
+        listed.append({"pointer": pointer(path), "message": message})
+    return RefusedError(
+        "; ".join(texts),
+        code="invalid-arguments",
+        hint=f"correct {', '.join(names)} and call again",
+        details={"faults": listed},
+    )

@@ -27,6 +27,9 @@ from toolrt.schemas.signatures import (
 )
 from toolrt.schemas.values import to_plain
 
+Schemas = tuple[dict[str, Schema], dict[str, Schema]]
+"""Those of the fields, and the definitions that they share."""
+
 _LEAVE_OUT = "give it a default to leave it out, or bind it with functools.partial"
 
 
@@ -55,12 +58,12 @@ def describe_function(
     """
     callee = read_callee(fn, root, skip=skip)
     faults = _faults(fn, callee)
-    kept, unsupported = _supported(callee)
+    kept, schemas, unsupported = _supported(callee)
     faults += unsupported
     if any(fault.severity == "error" for fault in faults):
         raise FaultError(*faults)
     doc = read_docstring(callee.doc)
-    schema = _input_schema(kept, doc.parameters)
+    schema = _input_schema(kept, schemas, doc.parameters)
     return FunctionSchema(
         name=callee.name,
         input_schema=schema,
@@ -94,22 +97,25 @@ def _unannotated(callee: Callee, parameter: Parameter) -> Fault:
     return Fault("unannotated-parameter", message, hint=hint, severity="warning")
 
 
-def _supported(callee: Callee) -> tuple[Callee, list[Fault]]:
-    """The callee without the parameters that have no JSON form, and a fault for each of them."""
-    if all(each.unresolved is None for each in callee.visible) and _works(callee.visible):
-        return callee, []
-    bad = {each.name: each for each in callee.visible if each.unresolved or not _works((each,))}
+def _supported(callee: Callee) -> tuple[Callee, Schemas, list[Fault]]:
+    """The callee without the parameters that have no JSON form, its schemas, and the faults."""
+    schemas = _schemas(callee.visible)
+    if schemas is not None:
+        return callee, schemas, []
+    bad = {each.name: each for each in callee.visible if _schemas((each,)) is None}
     kept = tuple(each for each in callee.parameters if each.name not in bad)
+    rest = replace(callee, parameters=kept)
     faults = [_unsupported(callee, each) for each in bad.values()]
-    return replace(callee, parameters=kept), faults
+    return rest, _schemas(rest.visible) or ({}, {}), faults
 
 
-def _works(parameters: tuple[Parameter, ...]) -> bool:
+def _schemas(parameters: tuple[Parameter, ...]) -> Schemas | None:
+    if any(each.unresolved for each in parameters):
+        return None
     try:
-        input_schemas(field_types(parameters))
+        return input_schemas(field_types(parameters))
     except UNSUPPORTED:
-        return False
-    return True
+        return None
 
 
 def _unsupported(callee: Callee, parameter: Parameter) -> Fault:
@@ -126,8 +132,8 @@ def _unsupported(callee: Callee, parameter: Parameter) -> Fault:
     return Fault("unsupported-parameter", message, severity="warning")
 
 
-def _input_schema(callee: Callee, descriptions: Mapping[str, str]) -> Schema:
-    properties, definitions = input_schemas(field_types(callee.visible))
+def _input_schema(callee: Callee, schemas: Schemas, descriptions: Mapping[str, str]) -> Schema:
+    properties, definitions = schemas
     whole = flattened(callee)
     if whole is not None:
         return _of_record(properties[whole.key], definitions)
@@ -176,8 +182,15 @@ def _put_default(schema: Schema, parameter: Parameter, callee: Callee) -> None:
         return
     try:
         default = to_plain(parameter.default)
-        alone = replace(callee, parameters=(parameter,))
-        Adaptor(alone, [parameter.key]).bind({parameter.key: default})
+        if not _is_of_its_type(parameter):
+            alone = replace(callee, parameters=(parameter,))
+            Adaptor(alone, [parameter.key]).bind({parameter.key: default})
     except CallError:
         return
     schema["default"] = default
+
+
+def _is_of_its_type(parameter: Parameter) -> bool:
+    return (
+        isinstance(parameter.annotation, type) and type(parameter.default) is parameter.annotation
+    )

@@ -126,10 +126,9 @@ def place_of(fn: Any, root: Path | None = None) -> str:
     code = getattr(inspect.unwrap(_function(fn)), "__code__", None)
     if code is None:
         return ""
-    path = Path(code.co_filename)
-    if root is not None and path.is_relative_to(root):
-        path = path.relative_to(root)
-    return f"{path}:{code.co_firstlineno}"
+    filename: str = code.co_filename
+    below = f"{root}/" if root is not None else ""
+    return f"{filename.removeprefix(below)}:{code.co_firstlineno}"
 
 
 def _function(fn: Any) -> Any:
@@ -200,11 +199,14 @@ def _parameter(raw: inspect.Parameter, hints: _Hints) -> Parameter:
         kind=raw.kind,
         annotation=annotation,
         default=raw.default,
+        is_required=raw.default is EMPTY and raw.kind not in VARIADIC,
         is_annotated=is_annotated,
         is_context=_is_context(annotation),
         unresolved=unresolved,
     )
-    return _with_field(made)
+    if raw.default is None and is_annotated:
+        return replace(made, annotation=optional(annotation))
+    return _with_fields(made)
 
 
 def _is_context(annotation: Any) -> bool:
@@ -217,24 +219,23 @@ def _is_context(annotation: Any) -> bool:
 _UNIONS = (typing.Union, types.UnionType)
 
 
-def _with_field(read: Parameter) -> Parameter:
+def _with_fields(read: Parameter) -> Parameter:
     """Take pydantic's `Field(…)` into account, as default or as metadata."""
     default, annotation = read.default, read.annotation
     fields = [each for each in (default, *_metadata(annotation)) if _is_field(each)]
+    if not fields:
+        return read
     if _is_field(default):
         annotation, default = typing.Annotated[annotation, default], EMPTY
-    elif default is None and read.is_annotated:
-        annotation = optional(annotation)
     fills = default is EMPTY and any(not each.is_required() for each in fields)
     aliases = [each.validation_alias or each.alias for each in fields]
-    alias = next((each for each in aliases if isinstance(each, str)), read.key)
     return replace(
         read,
         annotation=annotation,
         default=default,
         fills=fills,
         is_required=default is EMPTY and not fills and read.kind not in VARIADIC,
-        key=alias,
+        key=next((each for each in aliases if isinstance(each, str)), read.key),
     )
 
 
@@ -255,5 +256,5 @@ def _unpacked(read: Parameter) -> Iterator[Parameter]:
         return
     required = inner[0].__required_keys__
     for name, qualified in typing.get_type_hints(inner[0], include_extras=True).items():
-        one = _with_field(Parameter(name, name, KEYWORD_ONLY, unqualified(qualified)))
+        one = _with_fields(Parameter(name, name, KEYWORD_ONLY, unqualified(qualified)))
         yield replace(one, is_required=name in required)

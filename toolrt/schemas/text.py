@@ -37,23 +37,16 @@ def parse_arguments(text: str | bytes) -> dict[str, Any]:
 def parse_json(text: str | bytes) -> Any:
     """The value in `text`, numbers exact. Raises RefusedError, code invalid-arguments."""
     decoded = _decoded(text)
-    reading = _Reading()
     try:
-        value = json.loads(
-            decoded,
-            object_pairs_hook=reading.object,
-            parse_int=reading.integer,
-            parse_float=reading.float,
-            parse_constant=reading.constant,
-        )
+        value = _DECODER.decode(decoded)
     except json.JSONDecodeError as error:
         raise _bad_text(decoded, error) from None
     except RecursionError:
         raise _too_deep() from None
+    except _RepeatedNameError as error:
+        raise _repeated(decoded, error.name) from None
     if _is_too_deep(decoded, value):
         raise _too_deep()
-    if reading.repeated:
-        raise _repeated(value, *reading.repeated[0])
     if not decoded.isascii() or _HALF_CHARACTER.search(decoded):
         _refuse_half_characters(value)
     return value
@@ -82,34 +75,48 @@ def _refuse_half_characters(value: Any) -> None:
         raise not_json(error) from None
 
 
-class _Reading:
-    """What `json` asks for each part of a text; keeps the objects with a key given twice."""
+class _RepeatedNameError(Exception):
+    """An object gives `name` more than once; where it stands is not known yet."""
 
-    def __init__(self) -> None:
-        self.repeated: list[tuple[dict[str, Any], str]] = []
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self.name = name
 
-    def object(self, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        made = dict(pairs)
-        if len(made) < len(pairs):
-            ((twice, _),) = Counter(key for key, _ in pairs).most_common(1)
-            self.repeated.append((made, twice))
-        return made
 
-    def integer(self, digits: str) -> int:
-        if len(digits.lstrip("-")) > MAX_DIGITS:
-            raise _refused(
-                f"the JSON holds a number of more than {MAX_DIGITS} digits", "send a shorter number"
-            )
-        return int(digits)
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    made = dict(pairs)
+    if len(made) < len(pairs):
+        raise _RepeatedNameError(_twice(pairs))
+    return made
 
-    def float(self, digits: str) -> float:
-        value = float(digits)
-        if not math.isfinite(value):
-            raise _refused("the JSON holds a number that is too large", "send a smaller number")
-        return value
 
-    def constant(self, name: str) -> NoReturn:
-        raise _refused(f"JSON has no {name}", "send a number, or leave it out")
+def _twice(pairs: list[tuple[str, Any]]) -> str:
+    ((name, _),) = Counter(name for name, _ in pairs).most_common(1)
+    return name
+
+
+def _integer(digits: str) -> int:
+    if len(digits) > MAX_DIGITS and len(digits.lstrip("-")) > MAX_DIGITS:
+        raise _refused(
+            f"the JSON holds a number of more than {MAX_DIGITS} digits", "send a shorter number"
+        )
+    return int(digits)
+
+
+def _float(digits: str) -> float:
+    value = float(digits)
+    if not math.isfinite(value):
+        raise _refused("the JSON holds a number that is too large", "send a smaller number")
+    return value
+
+
+def _constant(name: str) -> NoReturn:
+    raise _refused(f"JSON has no {name}", "send a number, or leave it out")
+
+
+_DECODER = json.JSONDecoder(
+    object_pairs_hook=_object, parse_int=_integer, parse_float=_float, parse_constant=_constant
+)
 
 
 def _decoded(text: str | bytes) -> str:
@@ -162,8 +169,21 @@ def _is_cut_off(text: str, error: json.JSONDecodeError) -> bool:
     return is_in_string or _UNFINISHED.fullmatch(text, error.pos) is not None
 
 
-def _repeated(value: Any, made: dict[str, Any], name: str) -> RefusedError:
-    path = (*(_path_to(made, value) or ()), name)
+def _repeated(text: str, name: str) -> RefusedError:
+    """The refusal of a name that is given twice; reads `text` once more to find its place."""
+    found: list[dict[str, Any]] = []
+
+    def noting(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        made = dict(pairs)
+        if len(made) < len(pairs) and not found and _twice(pairs) == name:
+            found.append(made)
+        return made
+
+    try:
+        value = json.loads(text, object_pairs_hook=noting, parse_int=str)
+    except (json.JSONDecodeError, RecursionError):
+        value = found[0]
+    path = (*(_path_to(found[0], value) or ()), name)
     message = f"`{place(path)}` is given twice"
     fault = ArgumentFault(path, message, "one value for each name", "two values")
     return invalid(fault, f"send `{place(path)}` once")

@@ -1,6 +1,10 @@
 import asyncio
 import gzip
+import socket
 import ssl
+import subprocess
+import sys
+import threading
 import time
 from pathlib import Path
 
@@ -197,6 +201,53 @@ async def test_a_connection_that_ends_without_an_answer_may_have_been_sent(web):
     assert (error.sent, error.retryable) == ("maybe", True)
 
 
+async def test_the_systems_name_service_is_asked_without_holding_up_the_loop(web, monkeypatch):
+    asked = threading.Event()
+
+    def slow(host, port, **flags):
+        asked.wait(2)
+        raise socket.gaierror(socket.EAI_NONAME, "not known")
+
+    monkeypatch.setattr(socket, "getaddrinfo", slow)
+    sending = asyncio.ensure_future(web.send("http://nowhere.example/"))
+    await asyncio.sleep(0.01)
+    asked.set()
+    error = await failure(sending)
+
+    assert (error.sent, error.message) == ("never", "the service's name was not found")
+
+
+async def test_a_name_service_that_does_not_answer_holds_up_nothing(web, monkeypatch):
+    over = threading.Event()
+    monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: over.wait(5))
+    started = time.monotonic()
+    error = await failure(web.send("http://silent.example/", connect_timeout_s=0.05))
+    over.set()
+
+    assert (error.code, error.sent) == ("timeout", "never")
+    assert time.monotonic() - started < 1
+
+
+@pytest.mark.parametrize("host", ["localhost", "localhost.", "tools.localhost"])
+async def test_localhost_is_loopback_without_asking(web, host, monkeypatch):
+    monkeypatch.delattr(socket, "getaddrinfo")
+    async with loopback(reply("ok")) as server:
+        got = await web.send(f"http://{host}:{server.port}/", guard=Guard.of(True))
+
+    assert got.body == b"ok"
+
+
+async def test_an_own_host_may_be_an_ipv6_literal(web):
+    try:
+        async with loopback(reply("ok"), host="::1") as server:
+            got = await web.send(f"http://[::1]:{server.port}/")
+    except OSError:
+        pytest.skip("this machine has no IPv6")
+
+    assert got.body == b"ok"
+    assert server.heard[0].headers["host"] == f"[::1]:{server.port}"
+
+
 async def test_a_connect_timeout_is_never_sent(resolving):
     silent = {"silent.example": ["127.0.0.1"]}
     web = resolving(silent)
@@ -331,3 +382,9 @@ async def test_a_connection_is_not_shared_with_those_who_might_not_open_it(resol
         error = await failure(web.send(url))
 
     assert error.code == "blocked-target"
+
+
+def test_the_kind_is_loaded_without_a_client_library():
+    script = "import sys, toolrt.bindings.http; print({'aiohttp', 'httpx'} & set(sys.modules))"
+    made = subprocess.check_output([sys.executable, "-c", script], text=True)
+    assert made == "set()\n"

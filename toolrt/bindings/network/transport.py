@@ -6,13 +6,13 @@ Redirects, cookies, decompression, proxies from the environment and aiohttp's ow
 idempotent requests are off.
 """
 
-import asyncio
 import socket
 import ssl
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from contextvars import ContextVar
 from functools import lru_cache
 from io import BytesIO
+from threading import Thread
 from typing import Any
 
 import aiohttp
@@ -23,6 +23,7 @@ from toolrt.bindings.network.addresses import Guard, blocked_target
 from toolrt.bindings.network.bodies import read_body
 from toolrt.bindings.network.messages import Reply, Request
 from toolrt.bindings.network.urls import Url
+from toolrt.bindings.threads import Job
 from toolrt.core.calls import Invocation
 from toolrt.core.errors import AttemptTimeoutError, BindingError
 
@@ -139,8 +140,14 @@ class _GuardedResolver(AbstractResolver):
 async def _look_up(host: str, port: int) -> list[str]:
     if f".{host.rstrip('.')}".endswith(".localhost"):  # RFC 6761, section 6.3
         return ["127.0.0.1", "::1"]
-    loop = asyncio.get_running_loop()
-    found = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_ADDRCONFIG)
+    job = Job(
+        lambda: socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_ADDRCONFIG)
+    )
+    # a thread of its own: the exit does not wait for a name service that does not answer
+    Thread(target=lambda: job.settle(job.run()), daemon=True).start()
+    found, error = await job.done
+    if error is not None:
+        raise error
     return [str(address[0]) for *_, address in found]
 
 

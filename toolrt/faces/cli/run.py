@@ -24,7 +24,7 @@ from toolrt.faces.output import one_line, visible
 from toolrt.faces.yaml_text import to_yaml
 
 if TYPE_CHECKING:
-    from toolrt.loading.diagnostics import Diagnostic
+    from toolrt.loading.findings import Finding
     from toolrt.runtime import Runtime
 
 EXAMPLES = (
@@ -91,7 +91,7 @@ class _Call:
         from toolrt import runtime  # noqa: PLC0415 - `--help` loads no runtime
 
         async with runtime.open(self._settings.project()) as opened:
-            _mention(getattr(opened, "diagnostics", ()), self._settings)
+            _mention(opened.findings, self._settings)
             entry = opened.snapshot.tools.get(self._tool)
             arguments = gather(entry.input_schema if entry else {})
             work = self._preview if dry_run else self._run
@@ -144,12 +144,12 @@ class _Call:
         self._screen.complain("\n".join([*said, f"try: {next_}"]))
 
 
-def _mention(diagnostics: Sequence["Diagnostic"], settings: Settings) -> None:
+def _mention(findings: Sequence["Finding"], settings: Settings) -> None:
     """A line about rules that nothing enforces yet; verbose, one about all warnings."""
-    if any(one.code == "not-yet" and one.path.startswith("rules") for one in diagnostics):
+    if any(one.fault.code == "not-yet" and one.path[:1] == ("rules",) for one in findings):
         settings.screen.say("warning: `rules` in policies.d do nothing yet; no rule is enforced")
-    if diagnostics and settings.screen.is_verbose:
-        many = count(len(diagnostics), "warning")
+    if findings and settings.screen.is_verbose:
+        many = count(len(findings), "warning")
         settings.screen.say(f"{many}; see {settings.command('check')}")
 
 

@@ -42,7 +42,7 @@ class _Trying:
 
     def once(self) -> Once:
         """One try, as a function: what it needs of the tool is looked up here and not per call."""
-        call, deadlines_of = self.entry.binding.call, self.equipment.deadlines
+        call, deadlines_of = self._call(), self.equipment.deadlines
         attempt_s, budget = self.entry.manifest.timeout.attempt, self.retrying.budget
         monotonic = self.equipment.clock.monotonic
         judged = self.entry if self.entry.shaping.failed_when is not None else None
@@ -72,6 +72,19 @@ class _Trying:
             return answer
 
         return once
+
+    def _call(self) -> Once:
+        """The binding's call; where secrets come from a command, that runs off the loop before."""
+        call, references = self.entry.binding.call, self.equipment.references
+        wanted = self.entry.references
+        if not wanted or not references.runs_commands:
+            return call
+
+        async def prepared(invocation: Invocation) -> Answer:
+            await references.prepare(wanted, invocation.caller)
+            return await call(invocation)
+
+        return prepared
 
     async def again(self, invocation: Invocation, error: CallError, once: Once) -> Outcome:
         """Retries after a first failure, as far as they are allowed."""

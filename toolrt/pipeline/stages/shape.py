@@ -3,6 +3,8 @@
 It always runs, for failures too, and is the outermost ring.
 """
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 
 from pydantic_core import to_json
@@ -16,6 +18,7 @@ from toolrt.expressions.scope import ABSENT, Scope
 from toolrt.pipeline.stage import Equipment
 
 _PREVIEW_BYTES = 2000
+NO_CONTEXT: Mapping[str, Any] = MappingProxyType({})
 
 
 class Shape:
@@ -79,6 +82,7 @@ class Shape:
             invocation.clock.monotonic() - invocation.started,
             invocation.attempts,
             invocation.generation,
+            context={"notes": list(invocation.notes)} if invocation.notes else NO_CONTEXT,
         )
 
     def _text(self, invocation: Invocation, data: Any) -> str:

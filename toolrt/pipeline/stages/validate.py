@@ -3,67 +3,90 @@
 What comes out is what every later stage and the binding see.
 """
 
-from typing import Any
+from collections.abc import Callable
 
 from toolrt.catalog.snapshot import Rejection, ToolEntry
 from toolrt.core.calls import Invocation
 from toolrt.core.errors import CallError, RefusedError
 from toolrt.core.results import Failure, Outcome
 from toolrt.expressions.conditions import ConditionError
-from toolrt.expressions.scope import call_root
+from toolrt.pipeline.roots import call_roots
 from toolrt.pipeline.stage import Equipment, Handler
 from toolrt.pipeline.stages.prepare import filled
+from toolrt.schemas.arguments import ArgumentChecker
 
 
-def validate(entry: ToolEntry, equipment: Equipment, following: Handler) -> Handler:
+def validate(entry: ToolEntry, _equipment: Equipment, following: Handler) -> Handler:
     """Check the arguments; refuse with every fault at once."""
     check = entry.checker.check
-    extra = _extra_steps(entry, equipment)
+    steps = _further_steps(entry)
 
     async def handle(invocation: Invocation) -> Outcome:
         try:
             invocation.arguments = check(invocation.arguments)
-            for step in extra:
-                step(invocation)
+            for step in steps:
+                step(entry, invocation)
         except CallError as error:
             return Failure.of(error)
         return await following(invocation)
 
-    return handle
+    async def handle_coerced(invocation: Invocation) -> Outcome:
+        try:
+            arguments, notes = entry.checker.check_with_notes(invocation.arguments)
+        except CallError as error:
+            return Failure.of(error)
+        invocation.arguments, invocation.notes = arguments, tuple(notes)
+        return await handle(invocation)
+
+    return handle if entry.manifest.coerce == "none" else handle_coerced
 
 
-def _extra_steps(entry: ToolEntry, _equipment: Equipment) -> list[Any]:
+Step = Callable[[ToolEntry, Invocation], None]
+
+
+def _further_steps(entry: ToolEntry) -> list[Step]:
     """What this tool needs beyond its schema; most need nothing."""
-    steps: list[Any] = []
+    steps: list[Step] = []
     if entry.parameters.bound:
-        steps.append(lambda invocation: add_bound(entry, invocation))
+        steps.append(bound_adder(entry))
     if entry.path_rules is not None:
-        rules = entry.path_rules
-        steps.append(lambda invocation: rules.apply(invocation.arguments))
+        steps.append(_resolve_paths)
     if entry.rejections:
-        steps.append(lambda invocation: reject(entry, invocation))
+        steps.append(reject)
     return steps
 
 
-def add_bound(entry: ToolEntry, invocation: Invocation) -> None:
-    """Fill the bound parameters. Raises RefusedError when the caller lacks a required one."""
-    given = filled(entry.parameters.bound, invocation.caller)
-    schema = entry.parameters.bound_schema()
-    lacking = [name for name in schema["required"] if name not in given]
-    if lacking:
-        source = entry.parameters.bound[lacking[0]]
-        raise RefusedError(
-            f"`{entry.name}` needs `{source}`, which this caller does not have",
-            code="unavailable",
-            hint="nothing that you send can change that; tell the operator",
-        )
-    invocation.arguments.update(given)
+def _resolve_paths(entry: ToolEntry, invocation: Invocation) -> None:
+    if entry.path_rules is None:
+        return
+    entry.path_rules.apply(invocation.arguments)
+    if entry.kind == "python":  # it runs wherever this process does
+        invocation.arguments = entry.path_rules.absolute(invocation.arguments)
+
+
+def bound_adder(entry: ToolEntry) -> Step:
+    """Fills the bound parameters, and checks what the caller gives against their schema."""
+    checker = ArgumentChecker(entry.parameters.bound_schema())
+
+    def add(entry: ToolEntry, invocation: Invocation) -> None:
+        given = filled(entry.parameters.bound, invocation.caller)
+        try:
+            invocation.arguments.update(checker.check(given))
+        except RefusedError as error:
+            sources = ", ".join(sorted(set(entry.parameters.bound.values())))
+            raise RefusedError(
+                f"`{entry.name}` needs {sources} of its caller, and this one does not fit",
+                code="unavailable",
+                hint="nothing that you send can change that; tell the operator",
+                details=error.details,
+            ) from error
+
+    return add
 
 
 def reject(entry: ToolEntry, invocation: Invocation) -> None:
     """Raise RefusedError for the `reject` entries that hold, or that cannot be evaluated."""
-    roots = condition_roots(entry, invocation)
-    reasons = [one.reason for one in entry.rejections if _holds(one, roots)]
+    reasons = [one.reason for one in entry.rejections if _holds(one, entry, invocation)]
     if reasons:
         details = {"faults": [{"pointer": "", "message": reason} for reason in reasons]}
         raise RefusedError(
@@ -74,19 +97,8 @@ def reject(entry: ToolEntry, invocation: Invocation) -> None:
         )
 
 
-def condition_roots(entry: ToolEntry, invocation: Invocation) -> dict[str, Any]:
-    """The roots of a condition over a call."""
-    return {
-        "args": invocation.arguments,
-        "caller": invocation.caller.document(),
-        "call": call_root(invocation),
-        "vars": entry.vars,
-        "tool": entry.root(),
-    }
-
-
-def _holds(rejection: Rejection, roots: dict[str, Any]) -> bool:
+def _holds(rejection: Rejection, entry: ToolEntry, invocation: Invocation) -> bool:
     try:
-        return rejection.condition.holds(roots)
+        return rejection.condition.holds(call_roots(rejection.condition, entry, invocation))
     except ConditionError:
         return True
