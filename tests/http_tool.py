@@ -11,6 +11,7 @@ from toolrt.core.calls import Caller, Invocation
 from toolrt.core.clock import SystemClock
 from toolrt.expressions.references import References
 from toolrt.expressions.templates import KNOWN_KEYS, Names
+from toolrt.manifest.longform import long_http
 from toolrt.manifest.parameters import Parameters
 from toolrt.manifest.target import Target
 
@@ -50,7 +51,7 @@ class HttpTool:
             vars={"region": "eu"},
             **context,
         )
-        self.spec = KIND.spec.model_validate(KIND.expand(options))
+        self.spec = KIND.spec.model_validate(long_http(options))
         self.binding = KIND.bind(self.spec, self.context)
         self.invocation = self.invoke({})
 

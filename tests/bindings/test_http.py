@@ -10,6 +10,7 @@ from toolrt.bindings.http import KIND
 from toolrt.core.calls import Caller
 from toolrt.core.errors import BindingError, CallError, RefusedError
 from toolrt.core.redaction import Secret
+from toolrt.manifest.longform import long_http
 
 pytestmark = pytest.mark.anyio
 
@@ -901,7 +902,7 @@ def test_a_target_reports_its_own_faults_and_its_tools_do_not(target, faults):
     ],
 )
 def test_a_method_implies_an_effect(options, effect, is_idempotent):
-    spec = KIND.spec.model_validate(KIND.expand(options))
+    spec = KIND.spec.model_validate(long_http(options))
     assert (KIND.effect(spec), KIND.is_idempotent(spec)) == (effect, is_idempotent)
 
 

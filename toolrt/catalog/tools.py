@@ -275,6 +275,7 @@ class _Compiling:
 
     def _rejections(self, manifest: ToolManifest, parameters: Parameters) -> tuple[Rejection, ...]:
         arguments = parameters.schema.get("properties", {})
+        keys = self.workshop.condition_keys
         made: list[Rejection] = []
         for number, reject in enumerate(manifest.reject):
 

@@ -46,8 +46,8 @@ class Invocation:
     `arguments` are the model's until the validate stage puts the checked, defaulted, canonical
     ones in their place. `deadline` and `started` are seconds of the monotonic clock. `sent` is kept
     by the binding: how far the running attempt has gone. `attempts` counts those begun, `failed`
-    remembers those that were repeated. `notes` say what was changed on the way to the binding. `is_orphaned` says that a cancelled
-    attempt still runs in its thread.
+    remembers those that were repeated, `notes` say what was changed on the way to the binding.
+    `is_orphaned` says that a cancelled attempt still runs in its thread.
     """
 
     call_id: str
