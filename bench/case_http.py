@@ -79,7 +79,7 @@ async def main() -> None:
                 "client": bare_client(network, port),
                 "aiohttp": bare_aiohttp(session, port),
             }
-            one = await in_turns(calls, rounds=ROUNDS, batch=100)
+            one = await in_turns(calls, rounds=ROUNDS, batch=400)
             many = {name: at_once(call) for name, call in calls.items()}
             all_ = await in_turns(many, rounds=ROUNDS, batch=4)
     await network.close()

@@ -22,7 +22,7 @@ BANNED_SUFFIXES = (
 BROAD_EXCEPTS = {
     ("bindings/python_calls.py", "Inline.call"): "the call into user code",
     ("bindings/python_calls.py", "Linked.awaited"): "the call into user code",
-    ("bindings/python_calls.py", "Linked.prepared"): "the constructor of user code",
+    ("bindings/python_calls.py", "Linked.prepared"): "the validators of user code",
     ("bindings/python_calls.py", "OnLoop.call"): "the call into user code",
     ("bindings/python_errors.py", "_first_line"): "the `__str__` of user code",
     ("bindings/python_imports.py", "_module"): "the import of user code",

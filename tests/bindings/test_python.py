@@ -54,7 +54,6 @@ async def test_signature_and_docstring_describe_the_tool(project):
     described = project.bind("kit:forecast").described
 
     assert described.description == "Forecast for a city."
-    assert described.options == {"effect": "read"}
     assert described.input_schema["properties"] == {
         "city": {"type": "string", "description": "City name."},
         "days": {"type": "integer", "default": 3},

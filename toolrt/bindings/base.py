@@ -72,7 +72,6 @@ class Described:
     input_schema: dict[str, Any]
     description: str | None = None
     output_schema: dict[str, Any] | None = None
-    options: Mapping[str, Any] = field(default_factory=dict)
 
 
 class Shared(Protocol):
@@ -172,6 +171,10 @@ def _nothing(_spec: Any, _context: BindContext) -> Described | None:
     return None
 
 
+def _no_keys(_spec: Any, _context: BindContext) -> Mapping[str, Any]:
+    return {}
+
+
 def _never(_spec: Any) -> bool:
     return False
 
@@ -208,6 +211,7 @@ class Kind:
     effect: Callable[[Any], Effect] = _write
     is_idempotent: Callable[[Any], bool] = _never
     describe: Callable[[Any, BindContext], Described | None] = _nothing
+    marked: Callable[[Any, BindContext], Mapping[str, Any]] = _no_keys
 
 
 def kind(name: str) -> Kind:

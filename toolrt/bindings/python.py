@@ -83,16 +83,24 @@ def describe(spec: PythonSpec, context: BindContext) -> Described:
     target = _target(spec, context, dict)
     if target is None:
         return Described(_NO_PARAMETERS, "")
-    mark = mark_of(target.declared)
-    options = mark.options if mark else {}
     try:
         made = describe_function(target.declared, context.project, skip=target.skip)
     except FaultError as error:
         context.faults.extend(error.under("call"))
         doc = read_docstring(inspect.getdoc(target.declared))
-        return Described(_NO_PARAMETERS, doc.description, options=options)
+        return Described(_NO_PARAMETERS, doc.description)
     context.faults.extend(fault.under("call") for fault in made.warnings)
-    return Described(made.input_schema, made.description, made.output_schema, options)
+    return Described(made.input_schema, made.description, made.output_schema)
+
+
+def marked(spec: PythonSpec, context: BindContext) -> Mapping[str, Any]:
+    """Tool keys that the callable's author wrote with `@tool`."""
+    try:
+        target = find_target(context.project, spec.call, spec.object, dict)
+    except FaultError:
+        return {}  # `bind` reports it
+    mark = mark_of(target.declared)
+    return mark.options if mark else {}
 
 
 def bind(spec: PythonSpec, context: BindContext) -> Binding:
@@ -188,4 +196,4 @@ def _is_async(declared: Any) -> bool:
     )
 
 
-KIND = Kind(name="python", spec=PythonSpec, bind=bind, describe=describe)
+KIND = Kind(name="python", spec=PythonSpec, bind=bind, describe=describe, marked=marked)

@@ -16,7 +16,9 @@ from toolrt.loading.reader import Document
 class Place(Protocol):
     """Something that knows where paths stand."""
 
-    def find(self, fault: Fault) -> tuple[str, Span]: ...
+    def find(self, fault: Fault) -> tuple[str, Path, Span]:
+        """File, path from the top of the file, and span."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,10 +28,10 @@ class InDocument:
     document: Document
     prefix: Path
 
-    def find(self, fault: Fault) -> tuple[str, Span]:
+    def find(self, fault: Fault) -> tuple[str, Path, Span]:
         path = (*self.prefix, *fault.path)
         span = self.document.span(path, on_key=fault.on_key, offset=fault.offset)
-        return self.document.file, span
+        return self.document.file, path, span
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,9 +40,10 @@ class InLayers:
 
     layered: Layered
 
-    def find(self, fault: Fault) -> tuple[str, Span]:
+    def find(self, fault: Fault) -> tuple[str, Path, Span]:
         span = self.layered.span(fault.path, on_key=fault.on_key, offset=fault.offset)
-        return self.layered.origin(fault.path).document.file, span
+        layer = self.layered.origin(fault.path)
+        return layer.document.file, layer.place(fault.path), span
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,5 +64,5 @@ class Finding:
         return (*self.shown, *self.fault.path)
 
     def diagnostic(self) -> Diagnostic:
-        file, span = self.place.find(self.fault)
-        return at_span(self.fault, file, self.path, span)
+        file, path, span = self.place.find(self.fault)
+        return at_span(self.fault, file, path, span)

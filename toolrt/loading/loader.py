@@ -80,9 +80,9 @@ class LoadedFiles:
         place = InDocument(document, path)
         self.findings += [Finding(fault, place, path) for fault in faults]
 
-    def report_tool(self, written: "WrittenTool", faults: list[Fault]) -> None:
+    def report_tool(self, written: "WrittenTool", layered: Layered, faults: list[Fault]) -> None:
         """Add faults of a tool, wherever its layers wrote the values."""
-        place = InLayers(written.layered)
+        place = InLayers(layered)
         self.findings += [Finding(fault, place, written.path) for fault in faults]
 
     def has_errors(self) -> bool:

@@ -41,7 +41,21 @@ def faults_of(error: ValidationError, model: type[BaseModel], data: Any) -> list
     for problem in error.errors(include_url=False):
         fault = _fault(problem, model, data)
         by_place.setdefault((fault.path, fault.on_key), []).append(fault)
-    return [_folded(faults) for faults in by_place.values()]
+    folded = [_folded(faults) for faults in by_place.values()]
+    return [fault for fault in folded if not _is_misspelt(fault, folded)]
+
+
+def _is_misspelt(missing: Fault, faults: list[Fault]) -> bool:
+    """Whether a missing key stands there after all, under a name that nearly is its own."""
+    if missing.code != "missing-key":
+        return False
+    name = missing.message.split("`")[1]
+    return any(
+        fault.code == "unknown-key"
+        and fault.path[:-1] == missing.path
+        and nearest(str(fault.path[-1]), [name])
+        for fault in faults
+    )
 
 
 def existing_path(loc: Iterable[str | int], data: Any) -> Path:

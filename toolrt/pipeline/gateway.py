@@ -22,7 +22,7 @@ from toolrt.observe.log import log_call
 from toolrt.observe.log import logger as call_log
 from toolrt.pipeline.budget import RetryBudgets
 from toolrt.pipeline.deadline import Deadlines
-from toolrt.pipeline.stage import Equipment, Handler, Stage, fold
+from toolrt.pipeline.stage import Chain, Equipment, Stage, fold
 from toolrt.pipeline.stages.attempt import attempt
 from toolrt.pipeline.stages.find import find, usable
 from toolrt.pipeline.stages.prepare import prepare
@@ -48,7 +48,7 @@ class Plan:
         self.entry = entry
         self.is_usable = entry.blocked is None and entry.refusal is None
         self.total_s = entry.manifest.timeout.total
-        self.chain: Handler = fold(RINGS, entry, equipment, _unreachable)
+        self.chain: Chain = fold(RINGS, entry, equipment, _unreachable)
         self.shape = Shape(entry, equipment)
 
 

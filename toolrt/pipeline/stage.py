@@ -16,7 +16,7 @@ from toolrt.expressions.references import References
 from toolrt.pipeline.budget import RetryBudgets
 from toolrt.pipeline.deadline import Deadlines
 
-Handler = Callable[[Invocation], Awaitable[Outcome]]
+Chain = Callable[[Invocation], Awaitable[Outcome]]
 
 
 @dataclass(slots=True)
@@ -30,15 +30,15 @@ class Equipment:
     random: Random
 
 
-Stage = Callable[[ToolEntry, Equipment, Handler], Handler]
-"""Builds the stage's handler around the following one, or gives that back when there is no need."""
+Stage = Callable[[ToolEntry, Equipment, Chain], Chain]
+"""Builds the stage's chain around the following one, or gives that back when there is no need."""
 
 
 def fold(
-    stages: Iterable[Stage], entry: ToolEntry, equipment: Equipment, innermost: Handler
-) -> Handler:
+    stages: Iterable[Stage], entry: ToolEntry, equipment: Equipment, innermost: Chain
+) -> Chain:
     """The chain of a tool: the first stage is the outermost."""
-    handler = innermost
+    chain = innermost
     for stage in reversed(list(stages)):
-        handler = stage(entry, equipment, handler)
-    return handler
+        chain = stage(entry, equipment, chain)
+    return chain

@@ -13,12 +13,12 @@ from toolrt.core.results import Answer, Failure, Outcome
 from toolrt.pipeline.budget import FULL
 from toolrt.pipeline.judging import judge, message_of
 from toolrt.pipeline.retrying import MIN_ATTEMPT_S, Once, Retrying
-from toolrt.pipeline.stage import Equipment, Handler
+from toolrt.pipeline.stage import Chain, Equipment
 
 _CHECK_FIRST = "check whether it took effect before you try again"
 
 
-def attempt(entry: ToolEntry, equipment: Equipment, _following: Handler) -> Handler:
+def attempt(entry: ToolEntry, equipment: Equipment, _following: Chain) -> Chain:
     """The innermost stage: it calls the binding."""
     trying = _Trying(entry, equipment)
     once, again = trying.once(), trying.again

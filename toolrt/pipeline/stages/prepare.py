@@ -10,10 +10,10 @@ from typing import Any
 from toolrt.catalog.snapshot import ToolEntry
 from toolrt.core.calls import Caller, Invocation
 from toolrt.core.results import Outcome
-from toolrt.pipeline.stage import Equipment, Handler
+from toolrt.pipeline.stage import Chain, Equipment
 
 
-def prepare(entry: ToolEntry, _equipment: Equipment, following: Handler) -> Handler:
+def prepare(entry: ToolEntry, _equipment: Equipment, following: Chain) -> Chain:
     """Fill `default_from` parameters; absent where a tool has none."""
     sources = entry.parameters.defaults_from
     if not sources:

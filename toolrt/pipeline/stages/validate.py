@@ -11,12 +11,12 @@ from toolrt.core.errors import CallError, RefusedError
 from toolrt.core.results import Failure, Outcome
 from toolrt.expressions.conditions import ConditionError
 from toolrt.pipeline.roots import call_roots
-from toolrt.pipeline.stage import Equipment, Handler
+from toolrt.pipeline.stage import Chain, Equipment
 from toolrt.pipeline.stages.prepare import filled
 from toolrt.schemas.arguments import ArgumentChecker
 
 
-def validate(entry: ToolEntry, _equipment: Equipment, following: Handler) -> Handler:
+def validate(entry: ToolEntry, _equipment: Equipment, following: Chain) -> Chain:
     """Check the arguments; refuse with every fault at once."""
     check = entry.checker.check
     steps = _further_steps(entry)

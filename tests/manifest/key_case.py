@@ -1,0 +1,374 @@
+"""What a case about one key of the manifest language is, and how its project is made and looked at.
+
+In a text, `«…»` is what a case is about: it is there for the right value and left out for the
+comparison; `«this¦that»` puts something else in its place. `§` marks where the one diagnostic of a
+wrong value stands. `$URL` is a server on loopback that answers with what it heard.
+"""
+
+import json
+import re
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from random import Random
+from tempfile import TemporaryDirectory
+from textwrap import dedent, indent
+from typing import Any
+
+from loopback import RESET, Heard, Loopback, json_reply, loopback, reply
+
+from toolrt.catalog.compiler import Compiled
+from toolrt.core.calls import Caller
+from toolrt.core.results import ToolResult
+from toolrt.faces.cli.list import described
+from toolrt.faces.cli.show import _limits, _resolved_document
+from toolrt.runtime import Runtime, load
+from toolrt.testing import ManualClock, open_files, write_files
+
+Files = Mapping[str, str]
+
+TOOLS, POLICIES, PROJECT = "tools.d/t.yaml", "policies.d/p.yaml", "toolrt.yaml"
+ENVIRON = {"TOKEN": "sesame-open", "TOOLRT_SECRET_KEY": "from-env"}
+ADA = Caller("ada", ("cook",), "acme", "s-1", claims={"team": "blue"})
+REPLACED = re.compile(r"«([^»¦]*)(?:¦([^»]*))?»", re.DOTALL)
+
+KIT = '''\
+"""What the tools of the cases call."""
+
+import threading
+
+from toolrt import Context
+
+
+def where() -> str:
+    """Say which thread this is."""
+    return "main" if threading.current_thread() is threading.main_thread() else "another"
+
+
+def pid() -> int:
+    """Say which process this is."""
+    import os
+
+    return os.getpid()
+
+
+def add(a: int, b: int = 2) -> int:
+    """Add two numbers."""
+    return a + b
+
+
+def echo(**given) -> dict:
+    """Give back what was given."""
+    return given
+
+
+def answer(context: Context) -> dict:
+    """Answer like a service."""
+    return {"ok": False, "problem": {"text": "shop closed"}, "rows": [1, 2, 3]}
+
+
+class Shop:
+    def __init__(self, name: str = "corner"):
+        self.name = name
+
+    def sign(self) -> str:
+        """Read the sign."""
+        return self.name
+
+
+corner = Shop()
+'''
+
+
+@dataclass(slots=True)
+class Bench:
+    """A project of a case while it is open: its runtime, its clock, and the server it calls."""
+
+    runtime: Runtime
+    server: Loopback
+    compiled: Compiled
+    clock: ManualClock | None = None
+
+    async def call(self, arguments: Mapping[str, Any], tool: str = "t") -> ToolResult:
+        return await self.runtime.call(tool, dict(arguments), ADA)
+
+
+Look = Callable[[Bench], Awaitable[Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Works:
+    """A right value of a key, and what it changes.
+
+    `look` sees `seen` with the value; without it, it sees `without`, or just anything else.
+    `refused` is the code of the one diagnostic when the project does not load without it.
+    """
+
+    key: str
+    files: Files
+    look: Look
+    seen: Any
+    without: Any = ...
+    refused: str | None = None
+    held: bool = False
+    """Whether the clock is held still: waits are over at once."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wrong:
+    """A wrong value of a key: one diagnostic, an error of that code, at `§`."""
+
+    key: str
+    files: Files
+    code: str = "wrong-type"
+
+
+@dataclass(frozen=True, slots=True)
+class Later:
+    """A right value of a key that does not work yet: one warning, at `§`, that names it."""
+
+    key: str
+    files: Files
+    code: str = "not-yet"
+    named: str | None = None
+
+
+# -- texts ------------------------------------------------------------------------------------
+
+
+def file(text: str, name: str = TOOLS) -> dict[str, str]:
+    """A project of one file."""
+    return {name: dedent(text).strip("\n") + "\n"}
+
+
+def project(text: str, tools: str = "tools: {}") -> dict[str, str]:
+    """A toolrt.yaml, and a file of tools beside it."""
+    return file(text, PROJECT) | file(tools)
+
+
+def tool(keys: str) -> dict[str, str]:
+    """A project with the one tool `t`, which has these keys and a description."""
+    return file("tools:\n  t:\n    description: T.\n" + indent(dedent(keys).strip("\n"), "    "))
+
+
+def command(keys: str, argv: str = "[printf, hello]") -> dict[str, str]:
+    """The tool is a command."""
+    return tool(f"command: {argv}\n{dedent(keys)}")
+
+
+def http(options: str, keys: str = "") -> dict[str, str]:
+    """The tool is a request with these options; its url is that of the echo unless written."""
+    text = dedent(options).strip("\n")
+    if not re.search(r"^[«§]*url:", text, re.MULTILINE):
+        text = f"url: $URL/echo\n{text}"
+    return tool(f"http:\n{indent(text, '  ')}\n{dedent(keys)}")
+
+
+def target(options: str, kind: str = "{target: api, url: /echo}") -> dict[str, str]:
+    """The tool is a request to the target `api`, which has these options."""
+    text = dedent(options).strip("\n")
+    if not re.search(r"^[«§]*url:", text, re.MULTILINE):
+        text = f"url: $URL\n{text}"
+    return file(
+        f"targets:\n  api:\n{indent(text, '    ')}\n"
+        f"tools:\n  t:\n    description: T.\n    http: {kind}\n"
+    )
+
+
+def with_mark(files: Files) -> tuple[dict[str, str], tuple[str, int, int]]:
+    """The files without `§`, and the file, line and column where it stood."""
+    (name,) = (name for name, text in files.items() if "§" in text)
+    before, _, after = plain(files[name]).partition("§")
+    assert "§" not in after
+    line = before.count("\n") + 1
+    column = len(before) - (before.rfind("\n") + 1) + 1
+    return {**right(files), name: before + after}, (name, line, column)
+
+
+def right(files: Files) -> dict[str, str]:
+    """The files with the value that the case is about."""
+    return {name: plain(text) for name, text in files.items()}
+
+
+def left_out(files: Files) -> dict[str, str]:
+    """The files without it."""
+    return {name: REPLACED.sub(lambda m: m[2] or "", text) for name, text in files.items()}
+
+
+def plain(text: str) -> str:
+    return REPLACED.sub(lambda match: match[1], text)
+
+
+# -- projects ---------------------------------------------------------------------------------
+
+
+def placed(files: Files, url: str) -> dict[str, str]:
+    """The files with the server's address, and the code that they may call."""
+    return {"kit.py": KIT} | {
+        name: text.replace("$URL", url).replace("$TLS", url.replace("http:", "https:"))
+        for name, text in files.items()
+    }
+
+
+def found(files: Files, url: str = "http://127.0.0.1:9") -> list[tuple[Any, ...]]:
+    """What `check` says about the files: severity, code, file, line, column of each."""
+    with TemporaryDirectory(prefix="toolrt-") as folder:
+        compiled = load(write_files(Path(folder), placed(files, url)), environ=ENVIRON)
+        return [
+            (one.severity, one.code, one.file, one.line, one.column)
+            for one in compiled.diagnostics
+        ]
+
+
+@asynccontextmanager
+async def opened(files: Files, *, held: bool = False) -> AsyncIterator[Bench]:
+    """The project of a case, open for calls."""
+    clock = ManualClock() if held else None
+    async with loopback(_Service()) as server:
+        options = {"environ": ENVIRON, "random": Longest()}
+        if clock is not None:
+            options["clock"] = clock
+        async with open_files(placed(files, server.url), **options) as runtime:
+            compiled = load(runtime.project, environ=ENVIRON)
+            yield Bench(runtime, server, compiled, clock)
+
+
+class Longest(Random):
+    """Jitter at its longest, so that waits can be foretold."""
+
+    def uniform(self, _low: float, high: float) -> float:
+        return high
+
+
+@dataclass(slots=True)
+class _Service:
+    """Answers with what it heard; some paths do something else."""
+
+    counts: dict[str, int] = field(default_factory=dict)
+
+    def __call__(self, heard: Heard) -> Any:
+        path, _, _ = heard.target.partition("?")
+        self.counts[path] = nth = self.counts.get(path, 0) + 1
+        said = _SAID.get(path.strip("/").split("/")[-1])
+        if said is not None:
+            return said
+        if path.endswith("/flaky") and nth == 1:
+            return json_reply("{}", 503)
+        if path.endswith("/busy"):
+            return json_reply("{}", 429)
+        return json_reply(json.dumps(_document(heard)))
+
+
+_SAID: Mapping[str, Any] = {
+    "down": json_reply('{"problem": {"text": "shop closed"}}', 503),
+    "broken": json_reply("{}", 500),
+    "missing": json_reply('{"none": true}', 404),
+    "list": json_reply('{"rows": [1, 2, 3]}'),
+    "text": reply("[1, 2]\n[3]\n", content_type="text/plain"),
+    "moved": reply("", 302, location="/echo"),
+    "reset": RESET,
+}
+
+
+def _document(heard: Heard) -> dict[str, Any]:
+    return {
+        "method": heard.method,
+        "target": heard.target,
+        "headers": dict(heard.headers),
+        "body": heard.body.decode(),
+    }
+
+
+# -- looks ------------------------------------------------------------------------------------
+
+
+def data(path: str = "", /, **arguments: Any) -> Look:
+    """The data of a call, or what stands at `path` in it; of a failed one its code."""
+
+    async def look(bench: Bench) -> Any:
+        result = await bench.call(arguments)
+        if result.error is not None:
+            return f"{result.error.code}: {result.error.message}"
+        value = result.data
+        for step in path.split(".") if path else ():
+            value = value.get(step) if isinstance(value, dict) else value
+        return value
+
+    return look
+
+
+def of_result(name: str, /, **arguments: Any) -> Look:
+    """A field of a call's result: `status`, `text`, `attempts`."""
+
+    async def look(bench: Bench) -> Any:
+        return getattr(await bench.call(arguments), name)
+
+    return look
+
+
+def failure(name: str = "code", /, **arguments: Any) -> Look:
+    """A field of a call's failure, `code` or `message`; of a call that went well its status."""
+
+    async def look(bench: Bench) -> Any:
+        result = await bench.call(arguments)
+        return result.status if result.error is None else getattr(result.error, name)
+
+    return look
+
+
+def slept(**arguments: Any) -> Look:
+    """The waits between the attempts of a call."""
+
+    async def look(bench: Bench) -> Any:
+        await bench.call(arguments)
+        return [round(each, 3) for each in bench.clock.slept]
+
+    return look
+
+
+def heard(**arguments: Any) -> Look:
+    """What the server heard in a call."""
+
+    async def look(bench: Bench) -> Any:
+        await bench.call(arguments)
+        return bench.server.lines
+
+    return look
+
+
+def shown(name: str, /, tool: str = "t") -> Look:
+    """What `list` and `show` say about the tool."""
+
+    async def look(bench: Bench) -> Any:
+        entry = bench.runtime.snapshot.tools[tool]
+        return {**described(entry), **_limits(entry)}[name]
+
+    return look
+
+
+def resolved(name: str) -> Look:
+    """The origin that `show --resolved` names for a value."""
+
+    async def look(bench: Bench) -> Any:
+        return _resolved_document(bench.runtime.snapshot.tools["t"])["origins"].get(name)
+
+    return look
+
+
+def names() -> Look:
+    """The names of the tools."""
+
+    async def look(bench: Bench) -> Any:
+        return sorted(bench.runtime.snapshot.tools)
+
+    return look
+
+
+def warned() -> Look:
+    """The codes of what `check` says."""
+
+    async def look(bench: Bench) -> Any:
+        return [one.code for one in bench.compiled.diagnostics]
+
+    return look

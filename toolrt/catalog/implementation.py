@@ -1,0 +1,81 @@
+"""Which kind a tool has, and the options of that kind as it reads them."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from toolrt.bindings.base import KINDS, TARGET, BindContext, Effect, Kind, Spec, kind
+from toolrt.core.faults import Fault, child
+from toolrt.core.faults import Path as FaultPath
+from toolrt.core.names import nearest
+from toolrt.loading.layers import Layered
+from toolrt.loading.loader import validated
+from toolrt.manifest.tool import KIND_NAMES, ToolManifest
+
+
+@dataclass(frozen=True, slots=True)
+class Implementation:
+    """A kind and its checked options."""
+
+    kind: Kind
+    spec: Spec
+
+    @property
+    def effect(self) -> Effect:
+        return self.kind.effect(self.spec)
+
+    def is_idempotent(self, manifest: ToolManifest, effect: Effect) -> bool:
+        """Whether a second run does no more than the first: as written, or as the kind implies."""
+        if manifest.idempotent is not None:
+            return manifest.idempotent
+        return effect == "read" or self.kind.is_idempotent(self.spec)
+
+    def marked(self, context: BindContext) -> Mapping[str, Any]:
+        return self.kind.marked(self.spec, context)
+
+    def from_tool(self, path: FaultPath) -> FaultPath:
+        """A path as the kind reports it, as a path from the tool, or from a target."""
+        if path[:1] == ("/",):
+            return path[1:]
+        return path if path[:1] == (TARGET,) else (self.kind.name, *path)
+
+
+def kind_name(merged: Mapping[str, Any]) -> str | None:
+    """The kind that a tool names, whether it works or not."""
+    return next((name for name in KIND_NAMES if name in merged), None)
+
+
+def why_no_kind(merged: Mapping[str, Any]) -> str | None:
+    """Why a tool that is written well has no implementation in this version."""
+    name = kind_name(merged)
+    if name is not None:
+        return None if name in KINDS else f"kind `{name}` does not work in this version"
+    is_external = child(merged.get("hitl"), "mode") == "external"
+    return "`hitl: external` does not work in this version" if is_external else None
+
+
+def implementation(layered: Layered, faults: list[Fault]) -> Implementation | None:
+    """The tool's kind with its options; None when it has none that works. Faults are added."""
+    named = [name for name in KIND_NAMES if name in layered.merged]
+    if len(named) != 1 or named[0] not in KINDS:
+        if why_no_kind(layered.merged) is None or len(named) > 1:
+            faults += _wrong_kinds(named, layered.merged)
+        return None
+    chosen = kind(named[0])
+
+    def source_text(path: FaultPath) -> str | None:
+        return layered.source_text((chosen.name, *path))
+
+    spec, found = validated(chosen.spec, layered.merged[chosen.name], source_text)
+    faults += [fault.under(chosen.name) for fault in found]
+    return None if spec is None else Implementation(chosen, spec)
+
+
+def _wrong_kinds(named: list[str], merged: Mapping[str, Any]) -> list[Fault]:
+    if named:
+        message = f"`{named[0]}` and `{named[1]}`: a tool has exactly one kind"
+        return [Fault("one-kind", message, (named[1],), "make it two tools", on_key=True)]
+    if any(nearest(key, KIND_NAMES) for key in merged):
+        return []  # the misspelt key is reported as such
+    message = f"a tool needs exactly one of {', '.join(KIND_NAMES)}"
+    return [Fault("no-kind", message, on_key=True)]
