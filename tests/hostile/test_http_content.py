@@ -53,6 +53,28 @@ tools:
     http: {{url: /items, method: POST, json: {{a: 1}}}}
 """
 
+SEGMENTS = [
+    (67, "../../admin", "..%2F..%2Fadmin"),
+    (67, "..\\..\\admin", "..%5C..%5Cadmin"),
+    (69, "%2e%2e%2f", "%252e%252e%252f"),
+    (69, "%2e%2e", "%252e%252e"),
+    (70, "a?admin=1", "a%3Fadmin%3D1"),
+    (70, "a#b", "a%23b"),
+    (71, "//evil.com/x", "%2F%2Fevil.com%2Fx"),
+    (71, "http://evil.com/", "http%3A%2F%2Fevil.com%2F"),
+    (71, "@evil.com", "%40evil.com"),
+]
+QUERY_VALUES = ["a&admin=1", "a#b", "a=b", "a b", "a+b", "%00", "é\r\n"]
+NO_HEADERS = [
+    (73, "é"),
+    (73, "🎉"),
+    (74, "a\x7fb"),
+    (74, "a\r\nX-Admin: 1"),
+    (74, "a\nb"),
+    (74, "a\tb"),
+]
+HEADER_NAMES = ["Host", "host", "Content-Length", "Transfer-Encoding"]
+
 
 def write(folder, url, timeout="5s"):
     (folder / "tools.d").mkdir()
@@ -77,20 +99,7 @@ async def call(folder, server, tool, *, within="5s", **arguments):
     return result
 
 
-@pytest.mark.parametrize(
-    ("case", "value", "sent"),
-    [
-        (67, "../../admin", "..%2F..%2Fadmin"),
-        (67, "..\\..\\admin", "..%5C..%5Cadmin"),
-        (69, "%2e%2e%2f", "%252e%252e%252f"),
-        (69, "%2e%2e", "%252e%252e"),
-        (70, "a?admin=1", "a%3Fadmin%3D1"),
-        (70, "a#b", "a%23b"),
-        (71, "//evil.com/x", "%2F%2Fevil.com%2Fx"),
-        (71, "http://evil.com/", "http%3A%2F%2Fevil.com%2F"),
-        (71, "@evil.com", "%40evil.com"),
-    ],
-)
+@pytest.mark.parametrize(("case", "value", "sent"), SEGMENTS)
 async def test_d67_to_d71_a_value_stays_one_segment(case, value, sent, tmp_path):
     async with loopback(reply("ok")) as server:
         result = await call(tmp_path, server, "path", v=value)
@@ -109,7 +118,7 @@ async def test_d67_a_relative_segment_is_refused(value, tmp_path):
     assert server.connections == 0
 
 
-@pytest.mark.parametrize("value", ["a&admin=1", "a#b", "a=b", "a b", "a+b", "%00", "é\r\n"])
+@pytest.mark.parametrize("value", QUERY_VALUES)
 async def test_d70_a_value_stays_one_query_value(value, tmp_path):
     from urllib.parse import parse_qs, urlsplit
 
@@ -119,10 +128,7 @@ async def test_d70_a_value_stays_one_query_value(value, tmp_path):
     assert parse_qs(urlsplit(server.heard[0].target).query) == {"v": [value]}
 
 
-@pytest.mark.parametrize(
-    ("case", "value"),
-    [(73, "é"), (73, "🎉"), (74, "a\x7fb"), (74, "a\r\nX-Admin: 1"), (74, "a\nb"), (74, "a\tb")],
-)
+@pytest.mark.parametrize(("case", "value"), NO_HEADERS)
 async def test_d73_and_d74_a_header_value_is_printable_ascii(case, value, tmp_path):
     async with loopback(reply("ok")) as server:
         result = await call(tmp_path, server, "header", v=value)
@@ -131,7 +137,7 @@ async def test_d73_and_d74_a_header_value_is_printable_ascii(case, value, tmp_pa
     assert server.connections == 0
 
 
-@pytest.mark.parametrize("name", ["Host", "host", "Content-Length", "Transfer-Encoding"])
+@pytest.mark.parametrize("name", HEADER_NAMES)
 async def test_d75_an_argument_is_never_a_header(name, tmp_path):
     async with loopback(reply("ok")) as server:
         result = await call(tmp_path, server, "swept", **{name: "evil.com"})

@@ -56,6 +56,17 @@ METADATA_SPELLINGS = {
 }
 SPELLINGS = LOOPBACK_SPELLINGS | PRIVATE_SPELLINGS | METADATA_SPELLINGS
 NO_NUMBERS = {39: "127.0.0.1", 40: "127.0.0.1", 41: "127.0.0.1", 42: "127.0.0.1", 43: "0.0.0.0"}
+TWO_WAYS = [
+    (62, "http://ok@127.0.0.1:{port}/"),
+    (62, "http://ok:ok@127.0.0.1:{port}/"),
+    (62, "http://127.0.0.1:{port}#@ok.example/"),
+    (62, "http://ok.example\\@127.0.0.1:{port}/"),
+    (62, "http://127.0.0.1:{port}\\@ok.example/"),
+    (62, "//ok@127.0.0.1:{port}/"),
+    (63, "http://①②⑦.⓪.⓪.①:{port}/"),
+    (63, "http://127。0。0。1:{port}/"),
+]
+OTHER_SCHEMES = ["file:///etc/passwd", "ftp://127.0.0.1/", "gopher://x/_"]
 
 
 def project(folder, url, *, redirects="true", allow_private="false"):
@@ -175,19 +186,7 @@ async def test_c61_a_name_with_a_private_address_beside_a_public_one(tmp_path):
         assert_blocked(await call(runtime, both))
 
 
-@pytest.mark.parametrize(
-    ("case", "location"),
-    [
-        (62, "http://ok@127.0.0.1:{port}/"),
-        (62, "http://ok:ok@127.0.0.1:{port}/"),
-        (62, "http://127.0.0.1:{port}#@ok.example/"),
-        (62, "http://ok.example\\@127.0.0.1:{port}/"),
-        (62, "http://127.0.0.1:{port}\\@ok.example/"),
-        (62, "//ok@127.0.0.1:{port}/"),
-        (63, "http://①②⑦.⓪.⓪.①:{port}/"),
-        (63, "http://127。0。0。1:{port}/"),
-    ],
-)
+@pytest.mark.parametrize(("case", "location"), TWO_WAYS)
 async def test_c62_and_c63_hosts_that_can_be_read_in_two_ways(case, location, tmp_path):
     async with loopback(reply("inside")) as inside:
         moved = reply("", 302, location=location.format(port=inside.port))
@@ -197,7 +196,7 @@ async def test_c62_and_c63_hosts_that_can_be_read_in_two_ways(case, location, tm
     assert inside.connections == 0
 
 
-@pytest.mark.parametrize("location", ["file:///etc/passwd", "ftp://127.0.0.1/", "gopher://x/_"])
+@pytest.mark.parametrize("location", OTHER_SCHEMES)
 async def test_c62_a_redirect_to_another_scheme(location, tmp_path):
     moved = reply("", 302, location=location)
     async with loopback(moved) as server, project(tmp_path, server.url) as runtime:

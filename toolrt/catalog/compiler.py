@@ -10,6 +10,7 @@ from functools import cached_property
 from hashlib import sha256
 
 from toolrt.bindings.base import Services
+from toolrt.catalog.defaults import check_defaults
 from toolrt.catalog.snapshot import Snapshot, ToolEntry
 from toolrt.catalog.targets import check_targets
 from toolrt.catalog.tools import compile_tool
@@ -52,6 +53,7 @@ def compile_files(
 ) -> Compiled:
     """Compile what was loaded. `imports` false leaves Python callables alone."""
     workshop = Workshop(files, services, references, imports=imports)
+    check_defaults(files)
     check_targets(workshop)
     entries: dict[str, ToolEntry] = {}
     for written in _once_each(files):

@@ -9,7 +9,7 @@ from toolrt.bindings.base import Described
 from toolrt.core.faults import Fault, FaultError
 from toolrt.core.faults import Path as FaultPath
 from toolrt.loading.layers import Layered
-from toolrt.manifest.parameters import Parameters, parameters_of
+from toolrt.manifest.parameters import Parameters, own_words, parameters_of
 from toolrt.manifest.tool import ToolManifest
 from toolrt.schemas.check import schema_faults
 
@@ -95,7 +95,8 @@ def _object_schema(schema: dict[str, Any], faults: list[Fault]) -> Parameters:
     properties = schema.get("properties", {})
     if not isinstance(properties, dict):
         return Parameters(_NOTHING)
-    return Parameters({"type": "object", **schema, "properties": properties})
+    whole = {"type": "object", **schema, "properties": properties}
+    return Parameters(whole, *own_words(properties, faults, ("input_schema", "properties")))
 
 
 def _schema(written: dict[str, Any], key: str, folder: Path, faults: list[Fault]) -> dict[str, Any]:

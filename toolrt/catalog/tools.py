@@ -29,7 +29,9 @@ def compile_tool(workshop: Workshop, written: WrittenTool) -> ToolEntry | None:
     """The compiled tool, or None when it is switched off or has errors; both are reported."""
     compiling = _Compiling(workshop, written, written.layered)
     entry = compiling.entry()
-    workshop.files.report_tool(written, compiling.layered, compiling.faults)
+    later = planned.unfinished(compiling.merged, planned.TOOL, compiling.faults)
+    compiling.faults += list(later)
+    workshop.files.report_layered(written.path, compiling.layered, compiling.faults)
     return entry
 
 
@@ -125,7 +127,6 @@ class _Compiling:
 
     def _manifest(self) -> ToolManifest:
         """The merged tool; keys that are wrong are reported and left out, and the rest counts."""
-        self.faults += planned.unfinished(self.merged, planned.TOOL)
         source_text = self.layered.source_text
         manifest, faults = validated(ToolManifest, self.merged, source_text)
         self.faults += faults

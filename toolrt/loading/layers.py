@@ -31,7 +31,8 @@ class Layer:
         raw = self.document.data
         for step in (*self.prefix, *path[:1]):
             raw = child(raw, step)
-        is_short = len(path) > 1 and raw is not MISSING and not isinstance(raw, dict)
+        is_long = isinstance(child(self.data, path[0]), dict) if path else False
+        is_short = len(path) > 1 and is_long and not isinstance(raw, dict) and raw is not MISSING
         return (*self.prefix, path[0], *path[2:]) if is_short else (*self.prefix, *path)
 
 

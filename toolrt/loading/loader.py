@@ -67,6 +67,7 @@ class LoadedFiles:
     tools: list[WrittenTool] = field(default_factory=list)
     targets: dict[str, WrittenTarget] = field(default_factory=dict)
     broken_targets: set[str] = field(default_factory=set)
+    defaults: list[Layer] = field(default_factory=list)
     documents: list[Document] = field(default_factory=list)
     findings: list[Finding] = field(default_factory=list)
 
@@ -80,10 +81,10 @@ class LoadedFiles:
         place = InDocument(document, path)
         self.findings += [Finding(fault, place, path) for fault in faults]
 
-    def report_tool(self, written: "WrittenTool", layered: Layered, faults: list[Fault]) -> None:
-        """Add faults of a tool, wherever its layers wrote the values."""
+    def report_layered(self, path: FaultPath, layered: Layered, faults: list[Fault]) -> None:
+        """Add faults of the tool or the defaults at `path`, wherever layers wrote the values."""
         place = InLayers(layered)
-        self.findings += [Finding(fault, place, written.path) for fault in faults]
+        self.findings += [Finding(fault, place, path) for fault in faults]
 
     def has_errors(self) -> bool:
         """Whether the project may not be used."""
@@ -146,26 +147,25 @@ def _load_project(files: LoadedFiles) -> None:
         return
     for document in _read(files, path):
         data = _without_anchors(document.data)
-        files.report(document, (), *planned.unfinished(data, planned.PROJECT_FILE))
-        project = _validated(files, ProjectFile, data, document)
+        project = _validated(files, ProjectFile, data, document, planned.PROJECT_FILE)
         if project is not None and files.project_document is None:
             files.project, files.project_document = project, document
+        _add_defaults(files, document, data)
 
 
 def _load_policies(files: LoadedFiles, document: Document) -> None:
-    files.report(document, (), *planned.unfinished(document.data, planned.POLICIES_FILE))
-    _validated(files, PoliciesFile, document.data, document)
+    _validated(files, PoliciesFile, document.data, document, planned.POLICIES_FILE)
 
 
 def _load_tools(files: LoadedFiles, document: Document) -> None:
     data = _without_anchors(document.data)
-    files.report(document, (), *planned.unfinished(data, planned.TOOLS_FILE))
-    written = _validated(files, ToolsFile, data, document)
+    written = _validated(files, ToolsFile, data, document, planned.TOOLS_FILE)
     namespace = data.get("namespace")
     namespace = namespace if isinstance(namespace, str) else None
     if written is not None:
         for name, target in (written.targets or {}).items():
             _add_target(files, WrittenTarget(name, target, document, ("targets", name)))
+    _add_defaults(files, document, data)
     tools = data.get("tools")
     for name, raw in tools.items() if isinstance(tools, dict) else ():
         if isinstance(raw, dict):
@@ -188,6 +188,14 @@ def _layered(
     return Layered(layers)
 
 
+def _add_defaults(files: LoadedFiles, document: Document, data: dict[str, Any]) -> None:
+    """Keep the defaults of a file, whatever kinds they are for, so that they are checked once."""
+    raw = data.get("defaults")
+    if isinstance(raw, dict):
+        long = long_tool(raw, raw)
+        files.defaults.append(Layer("defaults", document, ("defaults",), long))
+
+
 def _add_target(files: LoadedFiles, written: WrittenTarget) -> None:
     first = files.targets.get(written.name)
     if first is None:
@@ -205,10 +213,15 @@ def _without_anchors(data: Any) -> dict[str, Any]:
     return {key: value for key, value in data.items() if not key.startswith("x-")}
 
 
-def _validated(files: LoadedFiles, model: type[M], data: Any, document: Document) -> M | None:
-    """The file as a `model`; what is wrong is reported and left out, so that the rest counts."""
+def _validated(
+    files: LoadedFiles, model: type[M], data: Any, document: Document, later: tuple[str, ...]
+) -> M | None:
+    """The file as a `model`; what is wrong is reported and left out, so that the rest counts.
+
+    Keys of `later` do nothing yet, which is reported too.
+    """
     made, faults = validated(model, data, document.source_text)
-    files.report(document, (), *faults)
+    files.report(document, (), *faults, *planned.unfinished(data, later, faults))
     if made is not None:
         return made
     for fault in faults:

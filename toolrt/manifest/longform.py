@@ -4,12 +4,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from toolrt.manifest.limits import long_cache, long_rate, long_retry, long_timeout
-from toolrt.manifest.tool import (
-    KIND_NAMES,
-    long_fallback,
-    long_hitl,
-    long_idempotency_key,
-)
+from toolrt.manifest.result import long_fallback, long_hitl, long_idempotency_key
+from toolrt.manifest.tool import KIND_NAMES
 from toolrt.manifest.written import long_form
 
 

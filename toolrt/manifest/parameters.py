@@ -5,11 +5,11 @@ A parameter is JSON Schema plus `required: bool`, `from`, `default_from`, `sensi
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from toolrt.core.faults import Fault
+from toolrt.core.faults import Fault, Path
 from toolrt.core.names import did_you_mean
 
 TYPES = ("string", "integer", "number", "boolean", "array", "object", "null")
@@ -103,6 +103,60 @@ def parameters_of(written: Mapping[str, Any], faults: list[Fault]) -> Parameters
     return reading.parameters()
 
 
+def own_words(
+    properties: Mapping[str, Any], faults: list[Fault], path: Path
+) -> tuple[dict[str, str], dict[str, str]]:
+    """What fills parameters from the caller: those with `from`, and those with `default_from`.
+
+    `properties` are schemas by name, at `path`; what is wrong with words of ours is added to
+    `faults`.
+    """
+    bound: dict[str, str] = {}
+    defaults_from: dict[str, str] = {}
+    for name, schema in properties.items():
+        if not isinstance(schema, dict) or OWN_WORDS.isdisjoint(schema):
+            continue
+        found = list(_misused(schema))
+        faults += [fault.under(*path, name) for fault in found]
+        wrong = {fault.path[0] for fault in found}
+        for word, into in (("from", bound), ("default_from", defaults_from)):
+            if word in schema and word not in wrong:
+                into[name] = schema[word]
+    return bound, defaults_from
+
+
+def _misused(schema: Mapping[str, Any]) -> Iterator[Fault]:
+    """What is wrong with toolrt's own words in the schema of one parameter."""
+    for word in ("sensitive", "allow_dash"):
+        if not isinstance(schema.get(word, False), bool):
+            yield Fault("wrong-type", f"`{word}` is true or false", (word,))
+    for word in ("from", "default_from"):
+        if word in schema and not _is_source(schema[word]):
+            known = ", ".join((*SOURCES, "caller.claims.NAME"))
+            hint = did_you_mean(str(schema[word]), SOURCES)
+            yield Fault("unknown-source", f"`{word}` is one of {known}", (word,), hint)
+    if "from" in schema and "default_from" in schema:
+        message = "`from` fills this parameter already, so `default_from` does nothing"
+        yield Fault("no-effect", message, ("default_from",), "keep one of the two", on_key=True)
+    if "root" in schema:
+        yield from _misused_root(schema)
+
+
+def _misused_root(schema: Mapping[str, Any]) -> Iterator[Fault]:
+    items = schema.get("items")
+    inner = items if isinstance(items, dict) else schema
+    if not isinstance(schema["root"], str):
+        yield Fault("wrong-type", "`root` is a folder", ("root",))
+    elif "path" not in {schema.get("format"), inner.get("format")}:
+        message = "`root` holds paths only, and this parameter is none"
+        yield Fault("no-effect", message, ("root",), "add `format: path`", on_key=True)
+
+
+def _is_source(source: Any) -> bool:
+    is_claim = isinstance(source, str) and source.startswith("caller.claims.")
+    return is_claim or source in SOURCES
+
+
 class _Reading:
     """Collects the properties of one tool."""
 
@@ -110,15 +164,13 @@ class _Reading:
         self.faults = faults
         self.properties: dict[str, Any] = {}
         self.required: list[str] = []
-        self.bound: dict[str, str] = {}
-        self.defaults_from: dict[str, str] = {}
 
     def parameters(self) -> Parameters:
         schema: dict[str, Any] = {"type": "object", "properties": self.properties}
         if self.required:
             schema["required"] = self.required
         schema["additionalProperties"] = False
-        return Parameters(schema, self.bound, self.defaults_from)
+        return Parameters(schema, *own_words(self.properties, self.faults, ("parameters",)))
 
     def parameter(self, name: str, raw: Any) -> None:
         self._name(name)
@@ -133,9 +185,9 @@ class _Reading:
             del schema["required"]
         elif required is not None and long.get("type") != "object":
             self._fault("wrong-type", "`required` is true or false", name, "required")
-        self._sources(name, schema)
         self.properties[name] = schema
-        if required is not False and not ({"default", "default_from"} & long.keys()):
+        has_default = not long.keys().isdisjoint({"default", "default_from"})
+        if required is not False and (required is True or not has_default):
             self.required.append(name)
 
     def _name(self, name: str) -> None:
@@ -168,20 +220,6 @@ class _Reading:
             "unknown-type", f"unknown type `{kind}`; one of {known}", name, *where, hint=hint
         )
         long["type"] = right or "string"
-
-    def _sources(self, name: str, schema: dict[str, Any]) -> None:
-        for word, into in (("from", self.bound), ("default_from", self.defaults_from)):
-            source = schema.get(word)
-            if source is None:
-                continue
-            if isinstance(source, str) and (
-                source in SOURCES or source.startswith("caller.claims.")
-            ):
-                into[name] = source
-                continue
-            known = ", ".join((*SOURCES, "caller.claims.NAME"))
-            hint = did_you_mean(str(source), SOURCES)
-            self._fault("unknown-source", f"`{word}` is one of {known}", name, word, hint=hint)
 
     def _fault(
         self, code: str, message: str, *path: str, hint: str | None = None, on_key: bool = False

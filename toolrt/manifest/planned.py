@@ -4,7 +4,7 @@
 the file; `*` stands for any one name. A key leaves the table when it works.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from toolrt.core.faults import Fault, Path
@@ -59,10 +59,16 @@ PROJECT_FILE: tuple[str, ...] = (
 )
 
 
-def unfinished(written: Any, keys: tuple[str, ...]) -> Iterator[Fault]:
-    """A warning for each key of `keys` that `written` holds."""
+def unfinished(written: Any, keys: tuple[str, ...], faults: Iterable[Fault]) -> Iterator[Fault]:
+    """A warning for each key of `keys` that `written` holds.
+
+    None where one of `faults` stands: who mends that reads the warning then.
+    """
+    wrong = [fault.path for fault in faults if fault.severity == "error"]
     for key in keys:
         for path in _found(written, tuple(key.split("."))):
+            if any(each[: len(path)] == path for each in wrong):
+                continue
             name = ".".join(str(step) for step in path)
             yield Fault(
                 "not-yet",

@@ -4,7 +4,15 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from toolrt.manifest.limits import Breaker, CacheOption, Concurrency, RateOption
+from toolrt.manifest.limits import (
+    Breaker,
+    CacheOption,
+    Concurrency,
+    RateOption,
+    RetryOption,
+    TimeoutOption,
+)
+from toolrt.manifest.result import HitlOption
 from toolrt.manifest.scalars import Duration
 from toolrt.manifest.written import Written
 
@@ -53,18 +61,18 @@ class Limits(Written):
 
 
 class Setting(Written):
-    """What an operator lays over the tools' own options. Timeout and retry stay raw: they merge."""
+    """What an operator lays over the tools' own options; only what is written counts."""
 
     tools: list[str] = Field(min_length=1)
     when: str | None = None
-    retry: Any = None
-    timeout: Any = None
+    retry: RetryOption | None = None
+    timeout: TimeoutOption | None = None
     breaker: Breaker | None = None
     rate: RateOption | None = None
     concurrency: Concurrency | None = None
     cache: CacheOption | None = None
     limits: Limits | None = None
-    hitl: Any = None
+    hitl: HitlOption | None = None
 
 
 class PoliciesFile(Written):

@@ -2,10 +2,10 @@
 
 from typing import Annotated, Any, Literal
 
-from pydantic import Discriminator, Field, Tag
+from pydantic import Discriminator, Field, Tag, model_validator
 
 from toolrt.manifest.scalars import Duration
-from toolrt.manifest.written import Written
+from toolrt.manifest.written import Written, require_one
 
 
 class SecretFiles(Written):
@@ -16,17 +16,21 @@ class SecretCommand(Written):
     command: list[str] = Field(min_length=1)
 
 
-def _secret_source(value: Any) -> str:
+def _secret_source(value: Any) -> str | None:
     if isinstance(value, dict):
         return "command" if "command" in value else "files"
-    return "env"
+    return "env" if value == "env" else None
 
 
 SecretSource = Annotated[
     Annotated[Literal["env"], Tag("env")]
     | Annotated[SecretFiles, Tag("files")]
     | Annotated[SecretCommand, Tag("command")],
-    Discriminator(_secret_source),
+    Discriminator(
+        _secret_source,
+        custom_error_type="secret_source",
+        custom_error_message="expected env, {files: folder} or {command: [program, …]}",
+    ),
 ]
 
 
@@ -50,6 +54,11 @@ class Identity(Written):
     roles: list[str] = Field(default_factory=list)
     tenant: str | None = None
     may: list[Literal["call", "approve", "admin"]] = Field(default_factory=list)
+
+    @model_validator(mode="after")
+    def _one_proof(self) -> "Identity":
+        require_one(self, "token_hash", "os_user", "claim")
+        return self
 
 
 class Serve(Written):

@@ -1,11 +1,11 @@
 """`result`: what becomes of a binding's value before anyone sees it."""
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field, model_validator
 
-from toolrt.manifest.scalars import Size
-from toolrt.manifest.written import Written
+from toolrt.manifest.scalars import Duration, Size
+from toolrt.manifest.written import Written, long_form, require_one
 
 
 class ResultOptions(Written):
@@ -43,7 +43,7 @@ class Hitl(Written):
 
     mode: Literal["none", "confirm", "input", "external"]
     fields: list[str] = Field(default_factory=list)
-    ttl: str | None = None
+    ttl: Duration | None = None
     note: str | None = None
     channels: Any = None
 
@@ -59,13 +59,18 @@ class Fallback(Written):
 
     tool: str | None = None
     value: Any = None
-    stale: bool = False
+    stale: bool | None = None
+
+    @model_validator(mode="after")
+    def _one_way(self) -> "Fallback":
+        require_one(self, "tool", "value", "stale")
+        return self
 
 
 class Poll(Written):
     tool: str
     args: dict[str, Any] = Field(default_factory=dict)
-    every: str
+    every: Duration
     until: str
 
 
@@ -83,6 +88,23 @@ class ToolTest(Written):
     """A case of `tests:`: arguments, who calls, what is expected, what stands in for the world."""
 
     args: dict[str, Any] = Field(default_factory=dict)
-    as_: Any = Field(default=None, alias="as")
+    as_: str | dict[str, Any] | None = Field(default=None, alias="as")
     expect: dict[str, Any] = Field(default_factory=dict)
     mock: Any = None
+
+
+def long_hitl(value: Any) -> Any:
+    return long_form(value, "mode")
+
+
+def long_fallback(value: Any) -> Any:
+    return long_form(value, "tool")
+
+
+def long_idempotency_key(value: Any) -> Any:
+    return long_form(value, "value")
+
+
+HitlOption = Annotated[Hitl, BeforeValidator(long_hitl)]
+FallbackOption = Annotated[Fallback, BeforeValidator(long_fallback)]
+IdempotencyKeyOption = Annotated[IdempotencyKey, BeforeValidator(long_idempotency_key)]

@@ -3,10 +3,9 @@
 from typing import Any
 
 from pydantic import Field, model_validator
-from pydantic_core import PydanticCustomError
 
 from toolrt.manifest.scalars import Duration
-from toolrt.manifest.written import Written
+from toolrt.manifest.written import Written, require_one
 
 
 class BasicAuth(Written):
@@ -24,8 +23,7 @@ class ApiKeyAuth(Written):
 
     @model_validator(mode="after")
     def _one_place(self) -> "ApiKeyAuth":
-        if sum(place is not None for place in (self.header, self.query, self.cookie)) != 1:
-            raise PydanticCustomError("one-of", "needs exactly one of header, query or cookie")
+        require_one(self, "header", "query", "cookie")
         return self
 
 
@@ -48,10 +46,7 @@ class Auth(Written):
 
     @model_validator(mode="after")
     def _one_way(self) -> "Auth":
-        if len(self.model_fields_set) != 1:
-            raise PydanticCustomError(
-                "one-of", "needs exactly one of bearer, basic, api_key, oauth2 or python"
-            )
+        require_one(self, "bearer", "basic", "api_key", "oauth2", "python")
         return self
 
 

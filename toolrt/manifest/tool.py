@@ -1,9 +1,11 @@
 """One tool as a user writes it, and a file of tools. Every key is in docs/manifest.md."""
 
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
-from pydantic import BeforeValidator, Field
+from pydantic import Field, model_validator
+from pydantic_core import PydanticCustomError
 
+from toolrt.manifest.kinds import AgentOptions, McpOptions, ProviderOptions, Step
 from toolrt.manifest.limits import (
     Breaker,
     CacheOption,
@@ -15,19 +17,20 @@ from toolrt.manifest.limits import (
     TimeoutOption,
 )
 from toolrt.manifest.result import (
-    Fallback,
+    FallbackOption,
     Freshness,
-    Hitl,
+    HitlOption,
     Hooks,
-    IdempotencyKey,
+    IdempotencyKeyOption,
     Poll,
     Reject,
     ResultOptions,
     ToolTest,
     Verify,
 )
+from toolrt.manifest.source import McpSource, OpenApiOption, PythonOption
 from toolrt.manifest.target import Target
-from toolrt.manifest.written import Written, long_form
+from toolrt.manifest.written import Written, require_one
 
 KIND_NAMES = ("python", "http", "command", "shell", "mcp", "agent", "provider", "steps")
 NAME = r"^[a-z][a-z0-9_]*$"
@@ -35,18 +38,6 @@ NAME = r"^[a-z][a-z0-9_]*$"
 _TIMEOUT, _RETRY, _RESULT = Timeout(), Retry(), ResultOptions()
 
 Effect = Literal["read", "write", "irreversible"]
-
-
-def long_hitl(value: Any) -> Any:
-    return long_form(value, "mode")
-
-
-def long_fallback(value: Any) -> Any:
-    return long_form(value, "tool")
-
-
-def long_idempotency_key(value: Any) -> Any:
-    return long_form(value, "value")
 
 
 class ToolManifest(Written):
@@ -66,26 +57,26 @@ class ToolManifest(Written):
     http: Any = None
     command: Any = None
     shell: Any = None
-    mcp: Any = None
-    agent: Any = None
-    provider: Any = None
-    steps: Any = None
+    mcp: McpOptions | None = None
+    agent: AgentOptions | None = None
+    provider: ProviderOptions | None = None
+    steps: list[Step] | None = Field(default=None, min_length=1)
     effect: Effect | None = None
     idempotent: bool | None = None
-    idempotency_key: Annotated[IdempotencyKey, BeforeValidator(long_idempotency_key)] | None = None
+    idempotency_key: IdempotencyKeyOption | None = None
     timeout: TimeoutOption = Field(default_factory=lambda: _TIMEOUT)
     retry: RetryOption = Field(default_factory=lambda: _RETRY)
     coerce: Literal["none", "safe"] = "none"
     reject: list[Reject] = Field(default_factory=list)
     result: ResultOptions = Field(default_factory=lambda: _RESULT)
-    hitl: Annotated[Hitl, BeforeValidator(long_hitl)] | None = None
+    hitl: HitlOption | None = None
     hooks: Hooks | None = None
     breaker: Breaker | None = None
     rate: RateOption | None = None
     concurrency: Concurrency | None = None
     cache: CacheOption | None = None
     verify: Verify | None = None
-    fallback: Annotated[Fallback, BeforeValidator(long_fallback)] | None = None
+    fallback: FallbackOption | None = None
     poll: Poll | None = None
     freshness: Freshness | None = None
     expose: bool = True
@@ -93,17 +84,25 @@ class ToolManifest(Written):
 
 
 class Source(Written):
-    """One entry that yields many tools."""
+    """One entry that yields many tools, of exactly one of three origins."""
 
-    mcp: Any = None
-    openapi: Any = None
-    python: Any = None
+    mcp: McpSource | None = None
+    openapi: OpenApiOption | None = None
+    python: PythonOption | None = None
     include: list[str] = Field(default_factory=list)
     exclude: list[str] = Field(default_factory=list)
     prefix: str | None = None
-    overrides: dict[str, dict[str, Any]] = Field(default_factory=dict)
-    on_change: Literal["block", "warn"] = "block"
-    on_failure: Literal["degrade", "fail", "use_pinned"] = "degrade"
+    overrides: dict[str, ToolManifest] = Field(default_factory=dict)
+    on_change: Literal["block", "warn"] | None = None
+    on_failure: Literal["degrade", "fail", "use_pinned"] | None = None
+
+    @model_validator(mode="after")
+    def _one_origin(self) -> "Source":
+        require_one(self, "mcp", "openapi", "python")
+        if self.python is not None and (self.on_change or self.on_failure):
+            message = "`on_change` and `on_failure` are for mcp and openapi: nothing is fetched here"
+            raise PydanticCustomError("no-effect", message)
+        return self
 
 
 class Toolset(Written):
