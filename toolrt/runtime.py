@@ -110,6 +110,7 @@ class Runtime:
         self._gateway = Gateway(self._registry, references, clock or SystemClock(), random)
         self.call = self._gateway.call
         self.preview = self._gateway.preview
+        self.refuse = self._gateway.refuse
 
     @property
     def snapshot(self) -> Snapshot:

@@ -1,9 +1,11 @@
 import io
 import json
+from pathlib import Path
 
 import click
 import pytest
 
+from toolrt.core.errors import RefusedError
 from toolrt.faces.cli.arguments import gather
 
 SCHEMA = {
@@ -78,7 +80,7 @@ def test_a_token_is_a_value(token, value):
         (["tags=a,b"], '`tags` takes array; write tags:=\'["a", "b"]\''),
         (["where=x"], "`where` takes object"),
         (["text=a", "text=b"], "`text` is given twice: by text=a and by text=b"),
-        (["text=@absent.txt"], "absent.txt: No such file or directory"),
+        (["text=@absent.txt"], "`text=@absent.txt`: No such file or directory"),
         (["text=@absent.txt"], "for text that starts with @ write text:='\"@absent.txt\"'"),
         (["text=@"], "names no file"),
         (["@absent.json"], "No such file or directory"),
@@ -133,8 +135,20 @@ def test_a_key_of_two_sources_is_an_error(tmp_path):
 
 @pytest.mark.parametrize("text", ["[1]", '"a"', "null", "5", "{", "", '{"a": 1, "a": 2}', "NaN"])
 def test_arguments_are_one_json_object(text):
-    with pytest.raises(click.UsageError):
+    with pytest.raises(RefusedError) as caught:
         args(json_text=text)
+
+    assert caught.value.code == "invalid-arguments"
+
+
+def test_what_never_ends_is_not_read_to_its_end(monkeypatch):
+    with Path("/dev/zero").open() as endless:
+        monkeypatch.setattr("sys.stdin", endless)
+
+        with pytest.raises(RefusedError, match="larger than"):
+            args("-")
+    with pytest.raises(click.UsageError, match="larger than"):
+        args("text=@/dev/zero")
 
 
 def test_hostile_names_are_names():

@@ -7,6 +7,7 @@ wrong value stands. `$URL` is a server on loopback that answers with what it hea
 
 import json
 import re
+import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -18,15 +19,17 @@ from typing import Any
 
 from loopback import RESET, Heard, Loopback, json_reply, loopback, reply
 
-from toolrt.catalog.compiler import Compiled
 from toolrt.core.calls import Caller
 from toolrt.core.results import ToolResult
 from toolrt.faces.cli.list import described
 from toolrt.faces.cli.show import _limits, _resolved_document
+from toolrt.loading.diagnostics import Diagnostic
 from toolrt.runtime import Runtime, load
 from toolrt.testing import ManualClock, open_files, write_files
 
 Files = Mapping[str, str]
+
+PEM = Path(__file__).parent.parent / "bindings" / "network" / "loopback.pem"
 
 TOOLS, POLICIES, PROJECT = "tools.d/t.yaml", "policies.d/p.yaml", "toolrt.yaml"
 ENVIRON = {"TOKEN": "sesame-open", "TOOLRT_SECRET_KEY": "from-env"}
@@ -77,7 +80,7 @@ class Shop:
         return self.name
 
 
-corner = Shop()
+corner, market = Shop(), Shop("market")
 '''
 
 
@@ -87,8 +90,12 @@ class Bench:
 
     runtime: Runtime
     server: Loopback
-    compiled: Compiled
+    diagnostics: list[Diagnostic]
     clock: ManualClock | None = None
+
+    @property
+    def errors(self) -> list[Diagnostic]:
+        return [one for one in self.diagnostics if one.severity == "error"]
 
     async def call(self, arguments: Mapping[str, Any], tool: str = "t") -> ToolResult:
         return await self.runtime.call(tool, dict(arguments), ADA)
@@ -113,6 +120,8 @@ class Works:
     refused: str | None = None
     held: bool = False
     """Whether the clock is held still: waits are over at once."""
+    secure: bool = False
+    """Whether the server speaks TLS, and asks who calls."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,12 +135,13 @@ class Wrong:
 
 @dataclass(frozen=True, slots=True)
 class Later:
-    """A right value of a key that does not work yet: one warning, at `§`, that names it."""
+    """A right value of keys that do not work yet: one warning, at `§`, that names `named`."""
 
     key: str
     files: Files
+    named: str
     code: str = "not-yet"
-    named: str | None = None
+    severity: str = "warning"
 
 
 # -- texts ------------------------------------------------------------------------------------
@@ -205,33 +215,47 @@ def plain(text: str) -> str:
 
 def placed(files: Files, url: str) -> dict[str, str]:
     """The files with the server's address, and the code that they may call."""
-    return {"kit.py": KIT} | {
+    return {"kit.py": KIT, "loopback.pem": PEM.read_text()} | {
         name: text.replace("$URL", url).replace("$TLS", url.replace("http:", "https:"))
         for name, text in files.items()
     }
 
 
-def found(files: Files, url: str = "http://127.0.0.1:9") -> list[tuple[Any, ...]]:
-    """What `check` says about the files: severity, code, file, line, column of each."""
+def diagnostics(files: Files) -> list[Diagnostic]:
+    """What `check` says about the files."""
     with TemporaryDirectory(prefix="toolrt-") as folder:
-        compiled = load(write_files(Path(folder), placed(files, url)), environ=ENVIRON)
-        return [
-            (one.severity, one.code, one.file, one.line, one.column)
-            for one in compiled.diagnostics
-        ]
+        project = write_files(Path(folder), placed(files, "http://127.0.0.1:9"))
+        return load(project, environ=ENVIRON).diagnostics
+
+
+def found(files: Files) -> list[tuple[str, str, str, int, int]]:
+    """Severity, code, file, line and column of all that `check` says about the files."""
+    said = diagnostics(files)
+    return [(one.severity, one.code, one.file, one.line, one.column) for one in said]
 
 
 @asynccontextmanager
-async def opened(files: Files, *, held: bool = False) -> AsyncIterator[Bench]:
+async def opened(
+    files: Files, *, held: bool = False, secure: bool = False
+) -> AsyncIterator[Bench]:
     """The project of a case, open for calls."""
     clock = ManualClock() if held else None
-    async with loopback(_Service()) as server:
+    async with loopback(_Service(), ssl=_tls() if secure else None) as server:
         options = {"environ": ENVIRON, "random": Longest()}
         if clock is not None:
             options["clock"] = clock
-        async with open_files(placed(files, server.url), **options) as runtime:
-            compiled = load(runtime.project, environ=ENVIRON)
-            yield Bench(runtime, server, compiled, clock)
+        url = f"https://localhost:{server.port}" if secure else server.url
+        async with open_files(placed(files, url), **options) as runtime:
+            said = load(runtime.project, environ=ENVIRON).diagnostics
+            yield Bench(runtime, server, said, clock)
+
+
+def _tls() -> ssl.SSLContext:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(PEM)
+    context.load_verify_locations(PEM)
+    context.verify_mode = ssl.CERT_REQUIRED
+    return context
 
 
 class Longest(Random):
@@ -257,6 +281,9 @@ class _Service:
             return json_reply("{}", 503)
         if path.endswith("/busy"):
             return json_reply("{}", 429)
+        if path.endswith("/far"):
+            port = heard.headers["host"].rpartition(":")[2]
+            return reply("", 302, location=f"http://127.0.0.2:{port}/echo")
         return json_reply(json.dumps(_document(heard)))
 
 
@@ -369,6 +396,6 @@ def warned() -> Look:
     """The codes of what `check` says."""
 
     async def look(bench: Bench) -> Any:
-        return [one.code for one in bench.compiled.diagnostics]
+        return [one.code for one in bench.diagnostics]
 
     return look

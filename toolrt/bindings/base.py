@@ -46,7 +46,9 @@ TARGET = "//"
 class Spec(BaseModel):
     """A kind's options as a user writes them, in long form."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, arbitrary_types_allowed=True)
+    model_config = ConfigDict(
+        extra="forbid", frozen=True, strict=True, arbitrary_types_allowed=True
+    )
 
 
 class Binding(Protocol):

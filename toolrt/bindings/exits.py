@@ -11,7 +11,7 @@ from toolrt.bindings.answers import Output, decode
 from toolrt.bindings.outputs import Captured
 from toolrt.bindings.process import Finished
 from toolrt.core.errors import BindingError
-from toolrt.core.results import Answer
+from toolrt.core.results import Answer, ProcessAnswer
 
 _LINE = 200
 _STDERR_TAIL = 2000
@@ -31,12 +31,8 @@ def answer(finished: Finished, success: Collection[int], output: Output) -> Answ
         raise BindingError("it ended, but its exit code was taken by somebody else", sent="maybe")
     if finished.exit_code not in success:
         raise _failed(finished.exit_code, finished, stderr)
-    return Answer(
-        value=_value(finished.stdout, output),
-        exit_code=finished.exit_code,
-        stderr=stderr,
-        truncated_bytes=finished.stdout.cut,
-    )
+    value = _value(finished.stdout, output)
+    return ProcessAnswer(value, finished.exit_code, stderr, finished.stdout.cut)
 
 
 def _value(stdout: Captured, output: Output) -> object:

@@ -11,7 +11,7 @@ from typing import Any, Literal
 from toolrt.bindings.answers import decode
 from toolrt.bindings.network import Reply
 from toolrt.core.errors import BindingError
-from toolrt.core.results import Answer
+from toolrt.core.results import Answer, HttpAnswer
 
 Output = Literal["json", "jsonl", "lines", "text", "bytes"]
 
@@ -66,7 +66,7 @@ class Reading:
         except BindingError as error:
             error.status = reply.status
             raise
-        return Answer(value, reply.status, reply.headers)
+        return HttpAnswer(value, reply.status, reply.headers)
 
 
 def retry_after_s(headers: Mapping[str, str], now: Callable[[], float]) -> float | None:

@@ -28,8 +28,9 @@ def declared_parameters(
         return _short_form(manifest.parameters, layered, faults)
     if manifest.input_schema is None:
         return None
+    before = len(faults)
     schema = _schema(manifest.input_schema, "input_schema", folder, faults)
-    return _object_schema(schema, faults)
+    return _object_schema(schema, faults) if len(faults) == before else Parameters(_NOTHING)
 
 
 def described_parameters(described: Described | None, faults: list[Fault]) -> Parameters:

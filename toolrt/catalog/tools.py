@@ -46,6 +46,7 @@ class _Compiling:
     unavailable: str | None = None
     unavailable_at: FaultPath = ()
     knows_arguments: bool = True
+    output_schema: dict[str, Any] | None = None
     references: tuple[Reference, ...] = ()
 
     @property
@@ -96,7 +97,7 @@ class _Compiling:
             target=self._target(made),
             references=self.references,
             vars=files.project.vars,
-            output_schema=manifest.output_schema,
+            output_schema=self.output_schema,
             rejections=rejections,
             path_rules=compile_path_rules(parameters.schema, files.root),
             blocked=blocked(self.unavailable, self.unavailable_at, files, self.layered),
@@ -143,7 +144,7 @@ class _Compiling:
         """Arguments and description as written, or else as the implementation has them."""
         written = self.written
         folder = (self.workshop.files.root / written.document.file).parent
-        output_schema(manifest, folder, self.faults)
+        self.output_schema = output_schema(manifest, folder, self.faults)
         declared = declared_parameters(manifest, folder, self.layered, self.faults)
         if declared is not None and manifest.description is not None:
             return declared, manifest.description
@@ -162,7 +163,8 @@ class _Compiling:
         """A description is required, unless it may stand in code that was not looked at."""
         is_unseen = made.kind.name == "python" and not self.workshop.imports
         if not is_unseen and "description" not in self.merged:
-            self._fault("missing-key", "missing key `description`", hint="say what the tool does")
+            hint = "say what the tool does"
+            self._fault("missing-key", "missing key `description`", hint=hint, on_key=True)
 
     def _binding(
         self,

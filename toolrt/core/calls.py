@@ -9,6 +9,8 @@ from toolrt.core.redaction import Secret
 from toolrt.core.results import Attempt
 
 if TYPE_CHECKING:
+    import asyncio
+
     from toolrt.core.clock import Clock
 
 
@@ -39,7 +41,7 @@ class Caller:
         }
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Invocation:
     """One call after its tool was found; the stages fill it in on the way.
 
@@ -47,7 +49,8 @@ class Invocation:
     ones in their place. `deadline` and `started` are seconds of the monotonic clock. `sent` is kept
     by the binding: how far the running attempt has gone. `attempts` counts those begun, `failed`
     remembers those that were repeated, `notes` say what was changed on the way to the binding.
-    `is_orphaned` says that a cancelled attempt still runs in its thread.
+    `is_orphaned` says that a cancelled attempt still runs in its thread. The last four belong to
+    `pipeline/deadline`: the task that waits for the running attempt, until when, and why not.
     """
 
     call_id: str
@@ -58,13 +61,16 @@ class Invocation:
     started: float
     deadline: float
     generation: int = 0
-    dry_run: bool = False
+    on_progress: Callable[[float, float | None, str], None] | None = None
     attempts: int = 0
     failed: tuple[Attempt, ...] = ()
     notes: tuple[str, ...] = ()
     sent: Sent = "maybe"
     is_orphaned: bool = False
-    on_progress: Callable[[float, float | None, str], None] | None = None
+    task: "asyncio.Task[Any] | None" = field(init=False)
+    patience_ends: float = field(init=False)
+    has_expired: bool = field(init=False)
+    cancelled_before: int = field(init=False)
 
     def remaining_s(self) -> float:
         """Seconds until the deadline; negative once it has passed."""

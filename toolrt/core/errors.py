@@ -11,6 +11,7 @@ ToolrtError                      anything toolrt raises on purpose
 A stable `code` names the kind of failure in YAML, JSON and docs; `CODES` is the whole table.
 """
 
+import re
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, Literal
@@ -51,6 +52,9 @@ CODES: Mapping[str, int] = MappingProxyType(
     }
 )
 """Every code of a failed call, with the exit status that the command line gives it."""
+
+_CODE = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
+_LONGEST_CODE = 64
 
 
 class ToolrtError(Exception):
@@ -94,9 +98,28 @@ class CallError(ToolrtError):
 class ToolError(CallError):
     """A failure that a tool's author means: raise it from a Python callable.
 
-    `code` is any kebab-case word, `retryable` says that the same call may succeed later, `hint`
-    tells the model what to do instead. The text reaches the model as it is.
+    `code` is any kebab-case word (anything else becomes `execution-failed`), `retryable` says that
+    the same call may succeed later, `hint` tells the model what to do instead. The text reaches
+    the model as it is.
     """
+
+    def __init__(
+        self,
+        message: object,
+        *,
+        code: str = "execution-failed",
+        hint: object = None,
+        retryable: bool = False,
+        details: Mapping[str, Any] | None = None,
+    ) -> None:
+        is_code = isinstance(code, str) and len(code) <= _LONGEST_CODE and _CODE.fullmatch(code)
+        super().__init__(
+            str(message),
+            code=code if is_code else "execution-failed",
+            hint=None if hint is None else str(hint),
+            retryable=retryable,
+            details=details,
+        )
 
 
 class RefusedError(CallError):

@@ -16,16 +16,44 @@ Status = Literal["success", "partial", "error", "paused"]
 SCHEMA = "toolrt/v1"
 
 
-@dataclass(slots=True)
 class Answer:
-    """What a binding got back: the value, and what `failed_when` may look at beside it."""
+    """What a binding got back: the value. `failed_when` may look at the rest where there is any.
 
-    value: Any = None
+    `truncated_bytes` counts what a cap left out of the value.
+    """
+
+    __slots__ = ("value",)
     status: int | None = None
     headers: Mapping[str, str] | None = None
     exit_code: int | None = None
     stderr: str | None = None
     truncated_bytes: int = 0
+
+    def __init__(self, value: Any = None) -> None:
+        self.value = value
+
+
+class HttpAnswer(Answer):
+    """The answer of a service."""
+
+    __slots__ = ("headers", "status")
+
+    def __init__(self, value: Any, status: int | None, headers: Mapping[str, str] | None) -> None:
+        self.value = value
+        self.status = status
+        self.headers = headers
+
+
+class ProcessAnswer(Answer):
+    """The answer of a child process."""
+
+    __slots__ = ("exit_code", "stderr", "truncated_bytes")
+
+    def __init__(self, value: Any, exit_code: int, stderr: str, truncated_bytes: int) -> None:
+        self.value = value
+        self.exit_code = exit_code
+        self.stderr = stderr
+        self.truncated_bytes = truncated_bytes
 
 
 @dataclass(frozen=True, slots=True)

@@ -92,14 +92,19 @@ class References:
                 await asyncio.to_thread(self._look_up, reference, caller)
 
     def missing(self, reference: Reference) -> str | None:
-        """Why a reference cannot be resolved now; None when it can, or only a call can tell."""
+        """Why a reference cannot be resolved now; None when it can, or only a call can tell.
+
+        A value that is found is a secret from now on, whichever tool may come upon it.
+        """
         if reference.kind in {"caller", "tenant"} or reference.default is not None:
             return None
         if reference.kind == "secret" and self.runs_commands:
             return None
-        if self._look_up(reference, None) is not None:
-            return None
-        return self._absence(reference, None)
+        text = self._look_up(reference, None)
+        if text is None:
+            return self._absence(reference, None)
+        self.redactor.learn(text)
+        return None
 
     def unusable(self, references: Iterable[Reference]) -> list[str]:
         """All messages of `missing`."""

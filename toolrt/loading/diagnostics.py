@@ -120,7 +120,12 @@ def at_span(fault: Fault, file: str, path: Path, span: Span) -> Diagnostic:
 
 def in_order(diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
     """Each diagnostic once, by file, line, column and code."""
-    return sorted(dict.fromkeys(diagnostics), key=_place)
+    return sorted(dict.fromkeys(diagnostics), key=_order)
+
+
+def place_of(one: Diagnostic) -> tuple[str, int, int]:
+    """File, line and column."""
+    return one.file, one.line, one.column
 
 
 def report(diagnostics: Iterable[Diagnostic]) -> dict[str, Any]:
@@ -136,5 +141,5 @@ def report(diagnostics: Iterable[Diagnostic]) -> dict[str, Any]:
     }
 
 
-def _place(one: Diagnostic) -> tuple[str, int, int, str, str]:
-    return one.file, one.line, one.column, one.code, one.message
+def _order(one: Diagnostic) -> tuple[str, int, int, str, str]:
+    return *place_of(one), one.code, one.message

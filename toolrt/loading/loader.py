@@ -13,7 +13,7 @@ from pydantic import BaseModel, ValidationError
 
 from toolrt.core.faults import MISSING, Fault, child
 from toolrt.core.faults import Path as FaultPath
-from toolrt.loading.diagnostics import Diagnostic, in_order
+from toolrt.loading.diagnostics import Diagnostic, in_order, place_of
 from toolrt.loading.findings import Finding, InDocument, InLayers
 from toolrt.loading.layers import Layer, Layered, replaced
 from toolrt.loading.problems import existing_path, faults_of
@@ -28,6 +28,7 @@ from toolrt.manifest.tool import ToolsFile
 PROJECT_FILE = "toolrt.yaml"
 _SUFFIXES = {".yaml", ".yml"}
 _REPAIRS = 20
+_NO_VALUE = {"unknown-anchor", "alias-to-itself"}
 
 M = TypeVar("M", bound=BaseModel)
 
@@ -94,15 +95,21 @@ class LoadedFiles:
         )
 
     def diagnostics(self) -> list[Diagnostic]:
-        """Everything found, each once, in order of place."""
+        """Everything found, each once, in order of place.
+
+        Where an alias leads nowhere there is no value, so nothing else is wrong with it.
+        """
         found = [fault for document in self.documents for fault in document.faults]
-        return in_order([*found, *(finding.diagnostic() for finding in self.findings)])
+        voids = {place_of(fault) for fault in found if fault.code in _NO_VALUE}
+        checked = [finding.diagnostic() for finding in self.findings]
+        return in_order([*found, *(each for each in checked if place_of(each) not in voids)])
 
 
 def load_files(root: Path) -> LoadedFiles:
     """Read every file of the project at `root`. Never raises for what the files hold."""
     files = LoadedFiles(root)
     _load_project(files)
+    _check_folders(files)
     for document in _documents(files, files.project.tools_dir):
         _load_tools(files, document)
     for document in _documents(files, files.project.policies_dir, allow_merge=False):
@@ -151,6 +158,16 @@ def _load_project(files: LoadedFiles) -> None:
         if project is not None and files.project_document is None:
             files.project, files.project_document = project, document
         _add_defaults(files, document, data)
+
+
+def _check_folders(files: LoadedFiles) -> None:
+    """Report a folder that toolrt.yaml names and that is not there; without a name it may be."""
+    for key in ("tools_dir", "policies_dir"):
+        folder = getattr(files.project, key)
+        is_named = key in files.project.model_fields_set
+        if files.project_document and is_named and not (files.root / folder).is_dir():
+            fault = Fault("file-not-found", f"there is no folder `{folder}` in this project", (key,))
+            files.report(files.project_document, (), fault)
 
 
 def _load_policies(files: LoadedFiles, document: Document) -> None:

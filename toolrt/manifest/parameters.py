@@ -186,9 +186,12 @@ class _Reading:
         elif required is not None and long.get("type") != "object":
             self._fault("wrong-type", "`required` is true or false", name, "required")
         self.properties[name] = schema
-        has_default = not long.keys().isdisjoint({"default", "default_from"})
-        if required is not False and (required is True or not has_default):
-            self.required.append(name)
+        if long.keys().isdisjoint({"default", "default_from"}):
+            if required is not False:
+                self.required.append(name)
+        elif required is True:
+            message = "a parameter with a default may be left out, so `required: true` does nothing"
+            self._fault("no-effect", message, name, "required", on_key=True, severity="warning")
 
     def _name(self, name: str) -> None:
         if name in RESERVED:
@@ -221,7 +224,5 @@ class _Reading:
         )
         long["type"] = right or "string"
 
-    def _fault(
-        self, code: str, message: str, *path: str, hint: str | None = None, on_key: bool = False
-    ) -> None:
-        self.faults.append(Fault(code, message, ("parameters", *path), hint, on_key=on_key))
+    def _fault(self, code: str, message: str, *path: str, **more: Any) -> None:
+        self.faults.append(Fault(code, message, ("parameters", *path), **more))

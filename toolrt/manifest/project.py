@@ -77,7 +77,10 @@ Builtin = Literal["get_user_input", "plan_and_execute", "search_tools", "call_to
 
 
 class ProjectFile(Written):
-    """Folders, defaults under every tool, constants, where secrets are looked up."""
+    """Folders, defaults under every tool, constants, where secrets are looked up.
+
+    A key without a value, or with `null`, is as good as not written.
+    """
 
     tools_dir: str = "tools.d"
     policies_dir: str = "policies.d"
@@ -95,3 +98,10 @@ class ProjectFile(Written):
     retrieval: Any = None
     agent: Any = None
     builtins: list[Builtin] = Field(default_factory=list)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _without_nulls(cls, data: Any) -> Any:
+        if not isinstance(data, dict):
+            return data
+        return {k: v for k, v in data.items() if v is not None or k not in cls.model_fields}

@@ -3,6 +3,7 @@
 from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, model_validator
+from pydantic_core import PydanticCustomError
 
 from toolrt.manifest.limits import TimeoutOption
 from toolrt.manifest.written import Written, long_form, require_one
@@ -29,6 +30,12 @@ class OpenApiSource(Written):
     spec: str
     target: str | None = None
     base_url: str | None = None
+
+    @model_validator(mode="after")
+    def _one_address(self) -> "OpenApiSource":
+        if self.target is not None and self.base_url is not None:
+            raise PydanticCustomError("one-of", "needs at most one of target and base_url")
+        return self
 
 
 class PythonSource(Written):

@@ -2,7 +2,7 @@
 
 from typing import Any, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field, ValidationInfo, field_validator, model_validator
 from pydantic_core import PydanticCustomError
 
 from toolrt.manifest.kinds import AgentOptions, McpOptions, ProviderOptions, Step
@@ -96,12 +96,16 @@ class Source(Written):
     on_change: Literal["block", "warn"] | None = None
     on_failure: Literal["degrade", "fail", "use_pinned"] | None = None
 
+    @field_validator("on_change", "on_failure")
+    @classmethod
+    def _is_of_a_server(cls, value: str | None, info: ValidationInfo) -> str | None:
+        if value is not None and info.data.get("python") is not None:
+            raise PydanticCustomError("no-effect", "a Python object does not change or fail by itself")
+        return value
+
     @model_validator(mode="after")
     def _one_origin(self) -> "Source":
         require_one(self, "mcp", "openapi", "python")
-        if self.python is not None and (self.on_change or self.on_failure):
-            message = "`on_change` and `on_failure` are for mcp and openapi: nothing is fetched here"
-            raise PydanticCustomError("no-effect", message)
         return self
 
 

@@ -12,6 +12,8 @@ from toolrt.core.results import ToolResult
 
 logger = logging.getLogger("toolrt.calls")
 
+_LONGEST_NAME = 200
+
 
 def log_call(invocation: Invocation, result: ToolResult) -> None:
     """Write the line of a finished call."""
@@ -19,8 +21,8 @@ def log_call(invocation: Invocation, result: ToolResult) -> None:
         "time": round(invocation.clock.wall(), 3),
         "event": "completed" if result.error is None else "failed",
         "call_id": result.call_id,
-        "tool": result.tool,
-        "caller": invocation.caller.principal,
+        "tool": result.tool[:_LONGEST_NAME],
+        "caller": invocation.caller.principal[:_LONGEST_NAME],
         "status": result.status,
         "code": result.error.code if result.error else None,
         "attempts": result.attempts,

@@ -4,7 +4,6 @@ A call is found, goes through its tool's chain of stages, and comes back as a `T
 chain is folded once a tool and generation, at its first call, from `ORDER`.
 """
 
-import asyncio
 import logging
 from collections.abc import Callable
 from itertools import count
@@ -64,11 +63,10 @@ class Gateway:
     ) -> None:
         self._registry = registry
         self._clock = clock
-        self._deadlines: Deadlines | None = None
         self._equipment = Equipment(
             clock,
             references,
-            self._running_deadlines,
+            Deadlines(),
             RetryBudgets(),
             random or Random(),  # noqa: S311 - jitter and call ids, no authority
         )
@@ -88,12 +86,20 @@ class Gateway:
         started = self._clock.monotonic()
         snapshot = self._registry.current
         invocation = Invocation(
-            self._new_id(), name, arguments, caller or ANONYMOUS, self._clock, started, started
+            self._new_id(),
+            name,
+            arguments,
+            caller or ANONYMOUS,
+            self._clock,
+            started,
+            started,
+            snapshot.generation,
+            on_progress,
         )
-        invocation.generation = snapshot.generation
-        invocation.on_progress = on_progress
         try:
-            plan = self._plan(snapshot, name)
+            plan = self._plans.get(name) if snapshot is self._planned else None
+            if plan is None:
+                plan = self._plan(snapshot, name)
             if not plan.is_usable:
                 usable(plan.entry)
             invocation.deadline = started + plan.total_s
@@ -107,6 +113,14 @@ class Gateway:
             log_call(invocation, result)
         return result
 
+    def refuse(self, name: str, refusal: RefusedError, caller: Caller | None = None) -> ToolResult:
+        """The result of a call that arrived broken: its arguments could not even be read."""
+        invocation = self._begin(name, None, caller)
+        invocation.generation = self._registry.current.generation
+        result = _without_plan(invocation, Failure.of(refusal))
+        log_call(invocation, result)
+        return result
+
     async def preview(
         self, name: str, arguments: Any, caller: Caller | None = None
     ) -> dict[str, Any]:
@@ -115,12 +129,8 @@ class Gateway:
         Raises:
             CallError: the call would be refused.
         """
-        started = self._clock.monotonic()
         plan = self._plan(self._registry.current, name)
-        invocation = Invocation(
-            self._new_id(), name, arguments, caller or ANONYMOUS, self._clock, started, started
-        )
-        invocation.dry_run = True
+        invocation = self._begin(name, arguments, caller)
         request: dict[str, Any] = {}
 
         async def look(checked: Invocation) -> Any:
@@ -134,13 +144,16 @@ class Gateway:
             )
         return {"tool": name, "arguments": invocation.arguments, "request": request}
 
+    def _begin(self, name: str, arguments: Any, caller: Caller | None) -> Invocation:
+        call_id, now = self._new_id(), self._clock.monotonic()
+        return Invocation(call_id, name, arguments, caller or ANONYMOUS, self._clock, now, now)
+
     def _new_id(self) -> str:
-        return f"{self._id_prefix}{next(self._numbers):08x}"
+        return f"{self._id_prefix}-{next(self._numbers)}"
 
     def close(self) -> None:
         """Forget the timer of the loop."""
-        if self._deadlines is not None:
-            self._deadlines.close()
+        self._equipment.deadlines.close()
 
     def _plan(self, snapshot: Snapshot, name: str) -> Plan:
         if snapshot is not self._planned:
@@ -150,12 +163,6 @@ class Gateway:
             plan = Plan(find(snapshot, name), self._equipment)
             self._plans[name] = plan
         return plan
-
-    def _running_deadlines(self) -> Deadlines:
-        loop = asyncio.get_running_loop()
-        if self._deadlines is None or self._deadlines.loop is not loop:
-            self._deadlines = Deadlines(loop)
-        return self._deadlines
 
 
 async def _unreachable(_invocation: Invocation) -> Any:

@@ -3,7 +3,7 @@
 from toolrt.catalog.snapshot import ToolEntry
 from toolrt.core.calls import Invocation
 from toolrt.core.errors import BindingError, CallError
-from toolrt.core.results import Answer
+from toolrt.core.results import Answer, HttpAnswer
 from toolrt.expressions.conditions import Condition, ConditionError
 from toolrt.pipeline.roots import answer_roots
 
@@ -44,7 +44,7 @@ def retry_condition_holds(
     """Whether `retry.when` lets a failure be tried again; an error in it means no."""
     answer = Answer()
     if isinstance(error, BindingError):
-        answer = Answer(error.body, error.status)
+        answer = HttpAnswer(error.body, error.status, None)
     try:
         return condition.holds(answer_roots(condition, entry, invocation, answer))
     except ConditionError:

@@ -1,14 +1,13 @@
 """Whether, when and how often a failed attempt is repeated (E4 to E9); tenacity does the loop."""
 
-from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
 
 from toolrt.catalog.snapshot import ToolEntry
 from toolrt.core.calls import Invocation
 from toolrt.core.errors import BindingError, CallError
-from toolrt.core.results import Answer, Attempt
+from toolrt.core.results import Attempt, Outcome
 from toolrt.pipeline.judging import retry_condition_holds
-from toolrt.pipeline.stage import Equipment
+from toolrt.pipeline.stage import Chain, Equipment
 
 if TYPE_CHECKING:
     from tenacity import RetryCallState
@@ -16,8 +15,6 @@ if TYPE_CHECKING:
 MIN_ATTEMPT_S = 0.05
 LONGEST_RETRY_AFTER_S = 60.0
 _REJECTED = frozenset({429, 503})
-
-Once = Callable[[Invocation], Awaitable[Answer]]
 
 
 class Retrying:
@@ -29,7 +26,7 @@ class Retrying:
         self.equipment = equipment
         self.budget = equipment.budgets.of(entry.target or entry.name)
 
-    async def run(self, invocation: Invocation, first: CallError, once: Once) -> Answer:
+    async def run(self, invocation: Invocation, first: CallError, once: Chain) -> Outcome:
         """What a later attempt answers. Raises the last CallError when none does."""
         if not self.may_retry(invocation, first):
             raise first
@@ -67,7 +64,7 @@ class _Series:
     """The attempts after the first one of a single call."""
 
     def __init__(
-        self, retrying: Retrying, invocation: Invocation, first: CallError, once: Once
+        self, retrying: Retrying, invocation: Invocation, first: CallError, once: Chain
     ) -> None:
         self.retrying = retrying
         self.invocation = invocation
@@ -75,7 +72,7 @@ class _Series:
         self.once = once
         self.delay_s = 0.0
 
-    async def run(self) -> Answer:
+    async def run(self) -> Outcome:
         from tenacity import AsyncRetrying, retry_if_exception  # noqa: PLC0415 - after a failure
 
         retrying, invocation = self.retrying, self.invocation
@@ -88,7 +85,7 @@ class _Series:
         )
         return await loop(self._attempt)
 
-    async def _attempt(self) -> Answer:
+    async def _attempt(self) -> Outcome:
         """The first time the failure that is known already, then real attempts."""
         first, self.first = self.first, None
         if first is not None:

@@ -21,11 +21,11 @@ Chain = Callable[[Invocation], Awaitable[Outcome]]
 
 @dataclass(slots=True)
 class Equipment:
-    """What stages use beside the tool. `deadlines` is that of the running loop."""
+    """What stages use beside the tool."""
 
     clock: Clock
     references: References
-    deadlines: Callable[[], Deadlines]
+    deadlines: Deadlines
     budgets: RetryBudgets
     random: Random
 

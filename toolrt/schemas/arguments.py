@@ -4,6 +4,7 @@ What goes in is what a model sent; what comes out is a new, plain, canonical val
 in place, or one refusal that names every fault.
 """
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -27,6 +28,8 @@ from toolrt.schemas.validators import (
 
 __all__ = ["ArgumentChecker", "parse_arguments"]
 
+_SCALARS = frozenset({str, int, bool, float, type(None)})
+_SHORT_BITS = 64
 _MOST_EXPLAINED = 5_000
 """Values times alternatives that are explained one by one; each costs some 15 us and 1.5 KB."""
 
@@ -38,10 +41,64 @@ class _Ready:
     validator: Validator
     shapes: Shapes
     settling: Settling
+    quick: "_Quick | None" = None
 
     @property
     def shape(self) -> Shape:
         return self.shapes.of(self.shapes.root)
+
+
+class _Quick:
+    """The check of what most calls are: valid as they stand, and texts and whole numbers only.
+
+    Such arguments need no second look, so validating comes first and the copy is a shallow one.
+    """
+
+    __slots__ = ("_defaults", "_hidden", "_is_valid")
+
+    def __init__(
+        self, validator: Validator, defaults: tuple[tuple[str, Any], ...], hidden: frozenset[str]
+    ) -> None:
+        self._is_valid = validator.is_valid
+        self._defaults = defaults
+        self._hidden = hidden
+
+    @classmethod
+    def of(
+        cls, validator: Validator, shapes: Shapes, settling: Settling, hidden: frozenset[str]
+    ) -> "_Quick | None":
+        """None for a schema that lets unknown names in, or fills in more than scalars."""
+        root = shapes.root
+        if not isinstance(root, dict) or "patternProperties" in root:
+            return None
+        is_closed = root.get("additionalProperties") is False
+        is_flat = _SCALARS.issuperset(type(value) for _, value in settling.defaults)
+        return cls(validator, settling.defaults, hidden) if is_flat and is_closed else None
+
+    def check(self, arguments: Any) -> dict[str, Any] | None:
+        """The checked arguments, or None when they are to be looked at more closely."""
+        if type(arguments) is not dict or not self._hidden.isdisjoint(arguments):
+            return None
+        try:
+            if not self._is_valid(arguments):
+                return None
+        except ValueError:  # no JSON at all
+            return None
+        made = arguments.copy()
+        for item in made.values():
+            kind = type(item)
+            if kind is str:
+                is_settled = item.isascii()
+            elif kind is int:
+                is_settled = item.bit_length() <= _SHORT_BITS
+            else:
+                is_settled = kind is bool or _is_fraction(item)
+            if not is_settled:
+                return None
+        for name, default in self._defaults:
+            if name not in made:
+                made[name] = default
+        return made
 
 
 class ArgumentChecker:
@@ -68,6 +125,10 @@ class ArgumentChecker:
     def check(self, arguments: Any) -> dict[str, Any]:
         """The arguments as the tool gets them. Raises RefusedError with all faults at once."""
         ready = self._ready or self._make_ready()
+        if ready.quick is not None:
+            quick = ready.quick.check(arguments)
+            if quick is not None:
+                return quick
         value = _plain_object(arguments)
         if self._fits(ready, value):
             return value
@@ -113,7 +174,9 @@ class ArgumentChecker:
                 hint="use another tool",
             ) from error
         shapes = Shapes(schema)
-        self._ready = _Ready(validator, shapes, Settling(shapes))
+        settling = Settling(shapes)
+        quick = _Quick.of(validator, shapes, settling, self._hidden)
+        self._ready = _Ready(validator, shapes, settling, quick)
         return self._ready
 
     def _visible_schema(self) -> dict[str, Any]:
@@ -123,6 +186,11 @@ class ArgumentChecker:
             schema["properties"] = {k: v for k, v in properties.items() if k not in self._hidden}
             schema["required"] = [n for n in schema.get("required", ()) if n not in self._hidden]
         return schema
+
+
+def _is_fraction(item: Any) -> bool:
+    """A float that is no whole number: it stays as it is whatever the schema says."""
+    return type(item) is float and math.isfinite(item) and not item.is_integer()
 
 
 def _plain_object(arguments: Any) -> dict[str, Any]:

@@ -37,6 +37,11 @@ class Settling:
         self._plans: dict[int, _Plan] = {}
         self._root = self._plan(shapes.of(shapes.root))
 
+    @property
+    def defaults(self) -> tuple[tuple[str, Any], ...]:
+        """What the arguments themselves are filled in with."""
+        return self._root.defaults
+
     def settle(self, value: dict[str, Any], plan: _Plan | None = None) -> None:
         """Settle the arguments of a call; `plan` is for objects inside them."""
         plan = plan or self._root

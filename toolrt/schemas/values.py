@@ -24,6 +24,7 @@ from toolrt.core.errors import BindingError
 
 _ENDLESS = "contains itself, or is nested too deeply"
 _SCALARS = frozenset({str, int, bool, type(None)})
+_TEXTS = frozenset({str})
 
 
 class NotPlainError(BindingError):
@@ -51,16 +52,24 @@ def to_plain(value: Any) -> Any:
 
 def _is_plain(value: Any) -> bool:
     kind = type(value)
-    if kind in _SCALARS:
-        return True
     if kind is dict:
-        for key, item in value.items():
-            if type(key) is not str or not (type(item) in _SCALARS or _is_plain(item)):
-                return False
-        return True
+        return _TEXTS.issuperset(map(type, value)) and _are_plain(value.values())
     if kind is list:
-        return _SCALARS.issuperset(map(type, value)) or all(map(_is_plain, value))
-    return kind is float and math.isfinite(value)
+        return _are_plain(value)
+    return kind in _SCALARS or (kind is float and math.isfinite(value))
+
+
+def _are_plain(values: Iterable[Any]) -> bool:
+    """A plain loop: for the few values of a usual answer it beats sets, maps and generators."""
+    for value in values:
+        kind = type(value)
+        if kind is str or kind is int:
+            continue
+        if kind is float and math.isfinite(value):
+            continue
+        if not _is_plain(value):
+            return False
+    return True
 
 
 def _made_plain(value: Any) -> Any:

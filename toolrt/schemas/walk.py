@@ -170,14 +170,15 @@ class Walk:
 
 def _type(walk: Walk, _schema: Schema, value: Any, path: Path) -> None:
     names = value if isinstance(value, list) else [value]
-    for name in names:
+    for number, name in enumerate(names):
         if not isinstance(name, str) or name in TYPES:
             continue
+        place = (*path, number) if names is value else path
         other = OTHER_TYPE_NAMES.get(name)
         hint = f"write `{other}`" if other else did_you_mean(name, TYPES)
         known = ", ".join(TYPES)
         message = f"unknown type `{visible(name)}`; one of {known}"
-        walk.fault("unknown-type", message, *path, hint=hint)
+        walk.fault("unknown-type", message, *place, hint=hint)
 
 
 def _format(walk: Walk, _schema: Schema, value: Any, path: Path) -> None:

@@ -18,6 +18,7 @@ from toolrt.faces.cli.signature import types_of
 
 GRAMMAR = "write key=text, key:=json, key=@file, @file or -"
 
+_MOST_BYTES = 4 * 1024 * 1024
 _TOKEN = re.compile(r"([^=]+?)(:?=)(.*)", re.DOTALL)
 _NUMBER = re.compile(r"-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?")
 _WHOLE = re.compile(r"-?(?:0|[1-9]\d*)")
@@ -32,7 +33,7 @@ def gather(
     """The arguments of all tokens, and of `--json`; each may be given once.
 
     `schema` is the tool's input schema. Raises `click.UsageError` that says how a token should
-    look.
+    look, and RefusedError for a document that is no JSON object.
     """
     gathered: dict[str, Any] = {}
     origins: dict[str, str] = {}
@@ -51,7 +52,7 @@ def _pairs(
         yield from _members(json_text, "--json")
     for token in tokens:
         if token == "-":  # noqa: S105 - a dash, not a password
-            yield from _members(_stdin(), "-")
+            yield from _members(sys.stdin.buffer.read(_MOST_BYTES + 1), "-")
         elif token.startswith("@"):
             yield from _members(_file(token[1:], token), token)
         else:
@@ -90,12 +91,11 @@ def _property(name: str, schema: Mapping[str, Any]) -> Any:
     return schema.get("properties", {}).get(name, {})
 
 
-def _members(text: str, origin: str) -> Iterator[Pair]:
+def _members(text: str | bytes, origin: str) -> Iterator[Pair]:
     """The members of a JSON object, as if each were a token of its own."""
-    value = _json(text, origin)
-    if not isinstance(value, dict):
-        raise click.UsageError(f'{origin} should be a JSON object such as {{"city": "Oslo"}}')
-    for name, item in value.items():
+    from toolrt.schemas.text import parse_arguments  # noqa: PLC0415 - completion needs it not
+
+    for name, item in parse_arguments(text).items():
         yield name, item, origin
 
 
@@ -120,25 +120,24 @@ def _file(path: str, token: str) -> str:
     if not path:
         raise click.UsageError(f"`{token}` names no file; a file is @path, text that starts with @")
     try:
-        return Path(path).read_text(encoding="utf-8")
+        with Path(path).open("rb") as file:
+            raw = file.read(_MOST_BYTES + 1)
+        text = raw.decode() if len(raw) <= _MOST_BYTES else None
     except UnicodeDecodeError as error:
-        raise click.UsageError(f"`{token}`: {path} is not UTF-8 text") from error
+        raise click.UsageError(f"`{_short(token)}`: the file is not UTF-8 text") from error
     except OSError as error:
-        raise click.UsageError(f"`{token}`: {path}: {error.strerror}{_at(token)}") from error
+        why = f"`{_short(token)}`: {error.strerror}{_at(token)}"
+        raise click.UsageError(why) from error
+    if text is None:
+        raise click.UsageError(f"`{_short(token)}`: the file is larger than {_MOST_BYTES} bytes")
+    return text
 
 
 def _at(token: str) -> str:
     name, sign, value = token.partition("=")
     if not sign or name.endswith(":"):
         return ""
-    return f"; for text that starts with @ write {name}:='{json.dumps(value)}'"
-
-
-def _stdin() -> str:
-    try:
-        return sys.stdin.buffer.read().decode()
-    except UnicodeDecodeError as error:
-        raise click.UsageError("what came on stdin is not UTF-8 text") from error
+    return f"; for text that starts with @ write {name}:='{_short(json.dumps(value))}'"
 
 
 def _short(text: str) -> str:

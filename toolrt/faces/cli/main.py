@@ -131,11 +131,11 @@ def _invalid(error: ProjectError) -> int:
 
 
 def _error(message: str, hint: str | None, next_: str, status: Exit) -> int:
-    from toolrt.faces.output import visible  # noqa: PLC0415 - only for mistakes
+    from toolrt.faces.output import one_line  # noqa: PLC0415 - only for mistakes
 
     said = "; ".join(part.rstrip(". ") for part in (message, hint) if part)
     said = said if said.endswith(("?", "!")) else f"{said}."
-    return _say(f"Error: {visible(said)} Try: {next_}", status)
+    return _say(f"Error: {one_line(said)} Try: {next_}", status)
 
 
 def _bug(error: Exception, args: Sequence[str]) -> int:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from toolrt.core.calls import Caller
-from toolrt.core.errors import CallError
+from toolrt.core.errors import CallError, RefusedError
 from toolrt.core.results import SCHEMA, Failure, ToolResult
 from toolrt.faces.cli.bugs import witnessed, write_report
 from toolrt.faces.cli.names import complete_tool
@@ -34,6 +34,9 @@ EXAMPLES = (
     ("toolrt run text.count_words - < args.json", "arguments from stdin"),
     ("toolrt run files.size @args.json --dry-run", "what would be sent or run"),
 )
+
+Gather = Callable[[dict[str, Any]], dict[str, Any]]
+"""The arguments of the command line, given the tool's input schema."""
 
 _NEXT = {
     "internal": "doctor",
@@ -85,24 +88,17 @@ class _Call:
         self._tool = tool
         self._caller = caller
 
-    async def make(
-        self, gather: Callable[[dict[str, Any]], dict[str, Any]], *, dry_run: bool
-    ) -> Exit:
+    async def make(self, gather: Gather, *, dry_run: bool) -> Exit:
         from toolrt import runtime  # noqa: PLC0415 - `--help` loads no runtime
 
         async with runtime.open(self._settings.project()) as opened:
             _mention(opened.findings, self._settings)
-            entry = opened.snapshot.tools.get(self._tool)
-            arguments = gather(entry.input_schema if entry else {})
             work = self._preview if dry_run else self._run
-            return await work(opened, arguments)
+            return await work(opened, gather)
 
-    async def _run(self, opened: "Runtime", arguments: dict[str, Any]) -> Exit:
+    async def _run(self, opened: "Runtime", gather: Gather) -> Exit:
         with witnessed(is_verbose=self._screen.is_verbose) as witness:
-            async with watched(self._tool, self._screen) as progress:
-                result = await opened.call(
-                    self._tool, arguments, caller=self._caller, on_progress=progress.report
-                )
+            result = await self._result(opened, gather)
         self._screen.show(result.document(), lambda: _text(result))
         if result.error:
             self._explain(result.error, result.attempts)
@@ -112,9 +108,20 @@ class _Call:
             self._screen.say("partial: there was more; `result.max_size` says how much is shown")
         return of_result(result)
 
-    async def _preview(self, opened: "Runtime", arguments: dict[str, Any]) -> Exit:
+    async def _result(self, opened: "Runtime", gather: Gather) -> ToolResult:
+        try:
+            arguments = gather(self._schema(opened))
+        except RefusedError as refusal:
+            return opened.refuse(self._tool, refusal, self._caller)
+        async with watched(self._tool, self._screen) as progress:
+            return await opened.call(
+                self._tool, arguments, caller=self._caller, on_progress=progress.report
+            )
+
+    async def _preview(self, opened: "Runtime", gather: Gather) -> Exit:
         document: dict[str, Any] = {"schema": SCHEMA, "tool": self._tool, "dry_run": True}
         try:
+            arguments = gather(self._schema(opened))
             seen = await opened.preview(self._tool, arguments, caller=self._caller)
         except CallError as error:
             failure = Failure.of(error)
@@ -124,6 +131,10 @@ class _Call:
         seen.pop("tool", None)
         self._screen.show({**document, **seen}, lambda: to_yaml(seen).rstrip("\n"))
         return Exit.OK
+
+    def _schema(self, opened: "Runtime") -> dict[str, Any]:
+        entry = opened.snapshot.tools.get(self._tool)
+        return entry.input_schema if entry else {}
 
     def _tell_bug(self, bug: BaseException) -> None:
         if self._screen.is_verbose:
@@ -135,7 +146,7 @@ class _Call:
         """What failed and what to do, on stderr; the document says it in its own way."""
         if self._screen.format != "text":
             return
-        label = self._screen.paint(f"error[{failure.code}]:", on_stderr=True, fg="red", bold=True)
+        label = self._screen.paint(f"error[{one_line(failure.code)}]:", on_stderr=True, fg="red", bold=True)
         many = f" ({attempts} attempts)" if attempts > 1 else ""
         said = [f"{label} {_message(failure)}{many}", *_faults(failure), *_evidence(failure)]
         hint = _hint(failure)
@@ -153,9 +164,7 @@ def _mention(findings: Sequence["Finding"], settings: Settings) -> None:
         settings.screen.say(f"{many}; see {settings.command('check')}")
 
 
-def _gathering(
-    tokens: tuple[str, ...], json_text: str | None
-) -> Callable[[dict[str, Any]], dict[str, Any]]:
+def _gathering(tokens: tuple[str, ...], json_text: str | None) -> Gather:
     def gather_for(schema: dict[str, Any]) -> dict[str, Any]:
         from toolrt.faces.cli.arguments import gather  # noqa: PLC0415 - `--help` needs it not
 
@@ -205,7 +214,7 @@ def _text(result: ToolResult) -> str:
 def _message(failure: Failure) -> str:
     """The message; its head alone when each fault has a line of its own."""
     message = failure.message.partition(": ")[0] if _faults(failure) else failure.message
-    return visible(message)
+    return one_line(message)
 
 
 def _faults(failure: Failure) -> list[str]:
@@ -228,4 +237,4 @@ def _hint(failure: Failure) -> str | None:
     if failure.code == "missing-arguments" and "faults" in failure.details:
         pointers = [fault["pointer"] for fault in failure.details["faults"]]
         return "add " + " ".join(f"{pointer.strip('/')}=…" for pointer in pointers)
-    return visible(failure.hint) if failure.hint else None
+    return one_line(failure.hint) if failure.hint else None

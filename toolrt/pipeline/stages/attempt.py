@@ -5,14 +5,16 @@ Statements E1 to E10 of the semantics are kept here.
 """
 
 import asyncio
+from collections.abc import Awaitable, Callable
 
 from toolrt.catalog.snapshot import ToolEntry
 from toolrt.core.calls import Invocation
-from toolrt.core.errors import AttemptTimeoutError, BindingError, CallError
+from toolrt.core.errors import AttemptTimeoutError, BindingError, CallError, Sent
 from toolrt.core.results import Answer, Failure, Outcome
 from toolrt.pipeline.budget import FULL
+from toolrt.pipeline.deadline import is_ours
 from toolrt.pipeline.judging import judge, message_of
-from toolrt.pipeline.retrying import MIN_ATTEMPT_S, Once, Retrying
+from toolrt.pipeline.retrying import MIN_ATTEMPT_S, Retrying
 from toolrt.pipeline.stage import Chain, Equipment
 
 _CHECK_FIRST = "check whether it took effect before you try again"
@@ -20,16 +22,7 @@ _CHECK_FIRST = "check whether it took effect before you try again"
 
 def attempt(entry: ToolEntry, equipment: Equipment, _following: Chain) -> Chain:
     """The innermost stage: it calls the binding."""
-    trying = _Trying(entry, equipment)
-    once, again = trying.once(), trying.again
-
-    async def handle(invocation: Invocation) -> Outcome:
-        try:
-            return await once(invocation)
-        except CallError as error:
-            return await again(invocation, error, once)
-
-    return handle
+    return _Trying(entry, equipment).chain()
 
 
 class _Trying:
@@ -40,40 +33,47 @@ class _Trying:
         self.equipment = equipment
         self.retrying = Retrying(entry, equipment)
 
-    def once(self) -> Once:
-        """One try, as a function: what it needs of the tool is looked up here and not per call."""
-        call, deadlines_of = self._call(), self.equipment.deadlines
+    def chain(self) -> Chain:
+        """One try; the first one of a call also sees to the others, when it fails.
+
+        What it needs of the tool is looked up here and not per call.
+        """
+        call, deadlines, again = self._call(), self.equipment.deadlines, self.again
         attempt_s, budget = self.entry.manifest.timeout.attempt, self.retrying.budget
         monotonic = self.equipment.clock.monotonic
         judged = self.entry if self.entry.shaping.failed_when is not None else None
 
-        async def once(invocation: Invocation) -> Answer:
-            remaining = invocation.deadline - monotonic()
-            if remaining < MIN_ATTEMPT_S:
-                raise AttemptTimeoutError("there was no time left to try", sent="never")
-            deadlines = deadlines_of()
-            invocation.attempts += 1
-            allowed = min(attempt_s, remaining)
-            watch = deadlines.watch(deadlines.loop.time() + allowed)
+        async def once(invocation: Invocation) -> Outcome:
+            is_first = invocation.attempts == 0
             try:
-                answer = await call(invocation)
-            except asyncio.CancelledError as cancelled:
-                if not watch.is_ours():
-                    raise
-                raise _timeout(invocation, allowed) from cancelled
-            finally:
-                deadlines.release(watch)
-            if monotonic() > invocation.deadline:
-                raise _timeout(invocation, invocation.deadline - invocation.started)
-            if judged is not None:
-                judge(judged, invocation, answer)
+                allowed = min(invocation.deadline - monotonic(), attempt_s)
+                if allowed < MIN_ATTEMPT_S:
+                    raise _timeout(allowed, "never")
+                invocation.attempts += 1
+                deadlines.watch(invocation, allowed)
+                try:
+                    answer = await call(invocation)
+                except asyncio.CancelledError as cancelled:
+                    if not is_ours(invocation):
+                        raise
+                    raise _timeout(allowed, invocation.sent) from cancelled
+                finally:
+                    deadlines.release(invocation)
+                if monotonic() > invocation.deadline:
+                    raise _timeout(invocation.deadline - invocation.started, invocation.sent)
+                if judged is not None:
+                    judge(judged, invocation, answer)
+            except CallError as error:
+                if is_first:
+                    return await again(invocation, error, once)
+                raise
             if budget.level < FULL:
                 budget.refill()
             return answer
 
         return once
 
-    def _call(self) -> Once:
+    def _call(self) -> Callable[[Invocation], Awaitable[Answer]]:
         """The binding's call; where secrets come from a command, that runs off the loop before."""
         call, references = self.entry.binding.call, self.equipment.references
         wanted = self.entry.references
@@ -86,7 +86,7 @@ class _Trying:
 
         return prepared
 
-    async def again(self, invocation: Invocation, error: CallError, once: Once) -> Outcome:
+    async def again(self, invocation: Invocation, error: CallError, once: Chain) -> Outcome:
         """Retries after a first failure, as far as they are allowed."""
         try:
             return await self.retrying.run(invocation, error, once)
@@ -109,8 +109,10 @@ class _Trying:
         return Failure(code, message, _CHECK_FIRST, self.entry.is_idempotent, details)
 
 
-def _timeout(invocation: Invocation, after_s: float) -> AttemptTimeoutError:
-    return AttemptTimeoutError(f"no answer within {after_s:.3g} s", sent=invocation.sent)
+def _timeout(after_s: float, sent: Sent) -> AttemptTimeoutError:
+    if after_s < MIN_ATTEMPT_S:
+        return AttemptTimeoutError("there was no time left to try", sent=sent)
+    return AttemptTimeoutError(f"no answer within {after_s:.3g} s", sent=sent)
 
 
 def _is_ambiguous(error: CallError) -> bool:

@@ -1,0 +1,16 @@
+"""Every key of the manifest language: a right value and what it changes, a wrong one and its place.
+
+`tests/manifest/key_case.py` says how to read a case.
+"""
+
+from manifest import cases_kinds, cases_project, cases_tool
+from manifest.key_case import Later, Works, Wrong
+
+CASES: list[Works | Wrong | Later] = [
+    *cases_tool.CASES,
+    *cases_kinds.CASES,
+    *cases_project.CASES,
+]
+WORKS = [case for case in CASES if isinstance(case, Works)]
+WRONG = [case for case in CASES if isinstance(case, Wrong)]
+LATER = [case for case in CASES if isinstance(case, Later)]
