@@ -36,7 +36,11 @@ PYTHON = '{python: "kit:marked"}'
 
 async def test_what_the_code_says_lies_below_all_files():
     entry = await resolved(tool=PYTHON)
-    assert (entry.effect, entry.manifest.timeout.total, entry.title) == ("read", 7.0, "From the code")
+    assert (entry.effect, entry.manifest.timeout.total, entry.title) == (
+        "read",
+        7.0,
+        "From the code",
+    )
     assert entry.description == "Says a city."
     assert entry.origins["timeout.total"].endswith("@tool")
 
@@ -110,13 +114,17 @@ def test_one_fault_hides_no_other(tmp_path):
 
 def test_a_misspelt_required_key_is_one_fault(tmp_path):
     text = "rules:\n  - {id: a, decied: deny, tools: ['*']}\n"
-    found = load(write_files(tmp_path, {"tools.d/.keep": "", "policies.d/p.yaml": text})).diagnostics
+    found = load(
+        write_files(tmp_path, {"tools.d/.keep": "", "policies.d/p.yaml": text})
+    ).diagnostics
     assert [one.code for one in found if one.severity == "error"] == ["unknown-key"]
 
 
 def test_a_tool_is_declared_once_over_all_files(tmp_path):
     tool = "tools:\n  a: {description: A., command: [/bin/true]}\n"
-    found = load(write_files(tmp_path, {"tools.d/1.yaml": tool, "tools.d/2.yaml": tool})).diagnostics
+    found = load(
+        write_files(tmp_path, {"tools.d/1.yaml": tool, "tools.d/2.yaml": tool})
+    ).diagnostics
     [twin] = found
     assert (twin.code, twin.file) == ("duplicate-tool", "tools.d/2.yaml")
     assert "tools.d/1.yaml:2" in twin.message

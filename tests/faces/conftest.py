@@ -27,7 +27,7 @@ tools:
     parameters:
       text: {type: string, examples: [hello]}
       loud: {type: boolean, required: false}
-    command: [printf, "%s", "{{ text }}"]
+    command: {argv: [printf, "%s", "{{ text }}"], env: {LOUD: "{{ loud }}"}}
     effect: read
   fails:
     description: It fails.

@@ -1,4 +1,5 @@
 import json
+import os
 
 import pytest
 
@@ -89,3 +90,12 @@ def test_the_environment_takes_colour_off_a_terminal(monkeypatch, variable, valu
     monkeypatch.setenv(variable, value)
 
     assert (on_terminal, Screen().has_color()) == (True, False)
+
+
+def test_a_terminal_has_an_edge_and_a_pipe_has_none(monkeypatch):
+    monkeypatch.setattr("shutil.get_terminal_size", lambda: os.terminal_size((20, 24)))
+    piped = Screen().width
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+
+    assert Screen().width == 20
+    assert piped > 100_000

@@ -153,6 +153,50 @@ def test_verbose_logs_the_call_as_one_json_line(invoke):
     assert line["tool"] == "t.echo"
 
 
+def test_what_a_tool_prints_is_no_data(invoke, project):
+    (project / "tools.d" / "p.yaml").write_text(
+        "tools:\n  p: {description: Prints., python: 'chatty:p', effect: read}\n"
+    )
+    (project / "chatty.py").write_text(
+        "import logging\nprint('loaded')\n"
+        "def p() -> int:\n    print('called')\n    logging.warning('warned')\n    return 1\n"
+    )
+
+    for verb in (["run", "p", "-v"], ["check"], ["list"], ["show", "p"]):
+        shown = invoke(*verb, "-o", "json")
+        assert json.loads(shown.stdout)
+        assert shown.exit_code == 0
+    shown = invoke("run", "p", "-v", "-o", "json")
+    assert "called" in shown.stderr
+    assert shown.stderr.count('"event"') == 1
+
+
+def test_json_that_cannot_be_read_is_a_refused_call(invoke):
+    shown = invoke("run", "t.add", "-", "-v", "-o", "json", input='{"a": 1, "a": 2}')
+    document = json.loads(shown.stdout)
+    [line] = [json.loads(line) for line in shown.stderr.splitlines()]
+
+    assert shown.exit_code == 2
+    assert document["error"]["code"] == line["code"] == "invalid-arguments"
+    assert document["error"]["details"]["faults"][0]["pointer"] == "/a"
+    assert invoke("run", "t.add", "-", "--dry-run", input="[").exit_code == 2
+
+
+def test_nothing_that_failed_looks_like_a_line_of_the_log(invoke):
+    forged = '\n{"event": "completed"}'
+    shown = [
+        invoke("run", f"t.add{forged}"),
+        invoke("run", "t.add", forged),
+        invoke("run", "t.add", f"a:={forged}"),
+        invoke("run", "t.add", "a:=1", f"{forged}=1"),
+        invoke("list", f"--x{forged}"),
+        invoke(forged),
+    ]
+
+    assert all(each.exit_code for each in shown)
+    assert not [line for each in shown for line in each.stderr.splitlines() if line[:1] == "{"]
+
+
 def test_broken_manifests_end_with_3_and_are_shown(invoke, project):
     (project / "tools.d" / "bad.yaml").write_text("tools:\n  x: {descriptoin: hello}\n")
 

@@ -15,7 +15,8 @@ from tests.hostile import test_argv as argv
 from tests.hostile import test_http_content as content
 from tests.hostile import test_reader as reader
 from tests.hostile import test_ssrf as ssrf
-from tests.loopback import RESET, json_reply, reply
+from tests.hostile import test_templates as templates
+from tests.loopback import RESET, Heard, json_reply, refused_port, reply
 
 SECRET = 'K3y/+"&hostile=<s3cret>' + "0123456789abcdefghijklmnopqrstuvwxyz" * 2
 """Configured in the project; it must not be seen anywhere, in whatever form."""
@@ -57,8 +58,8 @@ USAGE is what the command line itself does not understand: there is no call, and
 ANYTHING = object()
 """Any data will do."""
 
-Told = Callable[[Any, int], Any]
-"""What the loopback server says to a request, given its own port."""
+Told = Callable[[Heard], Any]
+"""What the loopback server says to a request."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,8 +67,8 @@ class Case:
     """A call of `tool` in the world's project.
 
     Its arguments go as JSON over stdin, or as `tokens` as they are, with `stdin` beside them.
-    `heard` are the requests that the server must have seen, `names` what names resolve to, and
-    `says` what the failure must say.
+    `heard` are the requests that the server must have seen, `names` what names resolve to, `says`
+    what the failure must say, and `longest` how long it may be.
     """
 
     id: str
@@ -81,6 +82,12 @@ class Case:
     names: tuple[str, ...] = ()
     data: Any = ANYTHING
     says: str = ""
+    longest: int = 1000
+
+    @property
+    def place(self) -> str:
+        """Which of the two projects has the tool."""
+        return "web" if self.tool in WEB_TOOLS else "local"
 
     @property
     def words(self) -> tuple[str, ...]:
@@ -118,6 +125,11 @@ tools:
     description: Asks a service by its name.
     parameters: {{}}
     http: {{target: named, url: /start}}
+  once:
+    description: Asks once.
+    parameters: {{}}
+    http: {{target: moving, url: /once}}
+    retry: none
   slow:
     description: Does not wait for long.
     parameters: {{}}
@@ -286,8 +298,7 @@ def meant(q: str) -> str:
 def printed(q: str) -> str:
     print(q)
     logging.warning(q)
-    print(q, file=sys.stdout, flush=True)
-    return "fine"
+    return q
 
 
 def leaves() -> str:
@@ -305,14 +316,19 @@ FORMS = (
 )  # fmt: skip
 
 
-def world(url: str, port: int) -> Mapping[str, str]:
-    """The files of the project that every `Case` is called in."""
+WEB_TOOLS = frozenset(
+    "follow named once slow send path query header swept get get_json post".split()
+)
+
+
+def worlds(url: str, port: int) -> Mapping[str, str]:
+    """The files of the two projects that each `Case` is called in one of."""
     return {
-        "tools.d/t.yaml": argv.PROJECT,
-        "tools.d/tools.yaml": TOOLS,
-        "tools.d/content.yaml": content.TOOLS.format(url=url, timeout="5s"),
-        "tools.d/http.yaml": HTTP.format(url=url, port=port),
-        "callables.py": CALLABLES,
+        "local/tools.d/t.yaml": argv.PROJECT,
+        "local/tools.d/tools.yaml": TOOLS,
+        "local/callables.py": CALLABLES,
+        "web/tools.d/content.yaml": content.TOOLS.format(url=url, timeout="5s"),
+        "web/tools.d/http.yaml": HTTP.format(url=url, port=port),
     }
 
 
@@ -351,11 +367,15 @@ def _a_more() -> Iterator[Case]:
     }
     for title, text in literal.items():
         yield Case(f"A+ {title}", "say", "LIT", {"q": text}, data=text)
-        yield Case(f"A+ {title}, script", "script", "LIT", {"q": text}, data=f"{text}/{text}/{text}")
+        yield Case(
+            f"A+ {title}, script", "script", "LIT", {"q": text}, data=f"{text}/{text}/{text}"
+        )
     yield Case("A+ negative number", "bare_number", "LIT", {"q": -5}, data="-5|")
     yield Case("A+ nothing after an option", "bare_option", "LIT", {"q": ""}, data="-o||")
-    yield Case("A+ a million words", "many", "INV", {"q": ["x"] * 1_000_000}, says="1 MiB")
-    yield Case("A+ a hundred thousand characters of four bytes", "many", "INV", {"q": ["😀" * 40_000]})
+    yield Case("A+ 700,000 words", "many", "INV", {"q": ["x"] * 700_000}, says="too many")
+    yield Case(
+        "A+ a hundred thousand characters of four bytes", "many", "INV", {"q": ["😀" * 40_000]}
+    )
     yield Case("A+ deep JSON on stdin", "as_json", "LIT", {"q": [[["$(id)"]]]})
     yield Case("A+ a byte that is no text", "say", "INV", tokens=("q=\udcff",))
     yield Case("A+ an argument named as an option", "say", "INV", {"--help": "x", "q": "x"})
@@ -363,8 +383,21 @@ def _a_more() -> Iterator[Case]:
     yield Case("A+ a flood", "flood", "CAP", {})
 
 
+CLOSED = refused_port()
+"""Nobody listens there; whoever dials it fails in another way than a blocked one."""
+
+
 def _moved(location: str) -> Told:
-    return lambda _heard, port: reply("", 302, location=location.format(port=port))
+    return _says(reply("", 302, location=location.format(port=CLOSED)))
+
+
+def _moved_once(location: str) -> Told:
+    def told(heard: Heard) -> bytes:
+        if heard.target == "/start":
+            return reply("", 302, location=location)
+        return reply("here", content_type="text/plain")
+
+    return told
 
 
 def _c() -> Iterator[Case]:
@@ -423,8 +456,6 @@ def _c_more() -> Iterator[Case]:
         "a port that is none": "http://127.0.0.1:99999/",
         "a second port": "http://127.0.0.1:{port}:80/",
         "a line break": "http://127.0.0.1:{port}/\tx",
-        "three slashes": "http:///127.0.0.1:{port}/",
-        "no slash": "http:127.0.0.1:{port}",
         "backslashes": "\\\\127.0.0.1\\share",
         "data": "data:text/plain,hello",
         "script": "javascript:alert(1)",
@@ -432,8 +463,16 @@ def _c_more() -> Iterator[Case]:
     }
     for title, location in locations.items():
         yield Case(f"C+ {title}", "follow", "BLOCK", {}, told=_moved(location), heard=start)
+    # with no host before the path, it is a path of the own host (RFC 3986, section 5.2.2)
+    for location in (
+        "http:///127.0.0.1:9/",
+        "http:/127.0.0.1:9/",
+        "http:127.0.0.1:9/",
+        "?127.0.0.1:9/",
+    ):
+        yield Case(f"C+ {location}", "follow", "LIT", {}, told=_moved_once(location), data="here")
 
-    def chain(heard: Any, _port: int) -> bytes:
+    def chain(heard: Heard) -> bytes:
         onward = {"/start": "/second", "/second": "//169.254.169.254/latest"}
         return reply("", 307, location=onward[heard.target])
 
@@ -461,11 +500,16 @@ async def _drip() -> Any:
 
 def _broken(raw: bytes) -> Told:
     """An answer that is not as it says, with the end of the connection behind it."""
-    return lambda _heard, _port: _pieces(raw)
+    return lambda _heard: _pieces(raw)
 
 
 def _says(raw: bytes) -> Told:
-    return lambda _heard, _port: raw
+    return lambda _heard: raw
+
+
+def _bomb(_heard: Heard) -> bytes:
+    packed = content._bomb(209 * 1024 * 1024)
+    return reply(packed, content_encoding="gzip", content_type="text/plain")
 
 
 def _d() -> Iterator[Case]:
@@ -482,19 +526,18 @@ def _d() -> Iterator[Case]:
         yield Case(name, "header", "INV", {"v": value}, told=fine, heard=())
     for name in content.HEADER_NAMES:
         yield Case(f"D75 {name}", "swept", "INV", {name: "evil.com"}, told=fine, heard=())
-    yield Case("D77 drip", "slow", "TIMEOUT", {}, told=lambda _heard, _port: _drip())
-    bomb = content._bomb(209 * 1024 * 1024)
-    told = _says(reply(bomb, content_encoding="gzip", content_type="text/plain"))
-    yield Case("D78 gzip bomb", "get", "CAP", {}, told=told)
+    yield Case("D77 drip", "slow", "TIMEOUT", {}, told=lambda _heard: _drip())
+    yield Case("D78 gzip bomb", "get", "CAP", {}, told=_bomb)
     nested = gzip.compress(gzip.compress(gzip.compress(b"hidden")))
     for encoding in ("gzip, gzip, gzip", "br"):
         told = _says(reply(nested, content_encoding=encoding))
         yield Case(f"D79 {encoding}", "get", "BAD_ENCODING", {}, told=told)
     for at, raw in enumerate(content.LIES):
-        told = _broken(raw)
+        told, heard = _broken(raw), ("POST /v1/items",)
         yield Case(f"D81 read {at}", "get", "PROTOCOL_ERROR", {}, told=told)
-        heard = ("POST /v1/items",)
-        yield Case(f"D81 write {at}", "post", "UNKNOWN_OUTCOME", {}, told=told, heard=heard)
+        # the last is whole as HTTP, so that it has been answered
+        outcome = "PROTOCOL_ERROR" if raw is content.LIES[-1] else "UNKNOWN_OUTCOME"
+        yield Case(f"D81 write {at}", "post", outcome, {}, told=told, heard=heard)
     page = f"<html>{SECRET} \x1b[2J {'x' * 5000}</html>"
     told = _says(reply(page, content_type="text/html"))
     yield Case("D82 HTML", "get_json", "BAD_RESPONSE", {}, told=told, says="not JSON")
@@ -513,10 +556,6 @@ def _d_more() -> Iterator[Case]:
         + b"Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\nshort",
         "a negative length": head + b"Content-Length: -1\r\n\r\n",
         "a chunk of 2^64": head + b"Transfer-Encoding: chunked\r\n\r\nffffffffffffffffff\r\nx",
-        "a megabyte of chunk extension": head
-        + b"Transfer-Encoding: chunked\r\n\r\n1;"
-        + b"a" * 1_000_000
-        + b"\r\nx\r\n0\r\n\r\n",
         "a megabyte of trailers": head
         + b"Transfer-Encoding: chunked\r\n\r\n1\r\nx\r\n0\r\nX-T: "
         + b"a" * 1_000_000
@@ -524,8 +563,11 @@ def _d_more() -> Iterator[Case]:
         "an encoding that lies": head + b"Content-Encoding: gzip\r\nContent-Length: 5\r\n\r\nplain",
     }
     for title, raw in broken.items():
-        yield Case(f"D+ {title}", "get", "PROTOCOL_ERROR", {}, told=_broken(raw))
-    yield Case("D+ reset", "post", "UNKNOWN_OUTCOME", {}, told=lambda _heard, _port: RESET)
+        yield Case(f"D+ {title}", "once", "PROTOCOL_ERROR", {}, told=_broken(raw))
+    extension = b"1;" + b"a" * 1_000_000 + b"\r\nx\r\n0\r\n\r\n"
+    told = _says(head + b"Transfer-Encoding: chunked\r\n\r\n" + extension)
+    yield Case("D+ a megabyte of chunk extension", "once", "LIT", {}, told=told, data="x")
+    yield Case("D+ reset", "post", "UNKNOWN_OUTCOME", {}, told=lambda _heard: RESET)
     bodies = {
         "depth": "[" * 100_000 + "]" * 100_000,
         "depth, cut off": '{"a":' * 100_000,
@@ -536,7 +578,9 @@ def _d_more() -> Iterator[Case]:
         "not UTF-8": b'{"a": "\xff"}',
     }
     for title, body in bodies.items():
-        yield Case(f"D+ JSON: {title}", "get_json", "BAD_RESPONSE", {}, told=_says(json_reply(body)))
+        yield Case(
+            f"D+ JSON: {title}", "get_json", "BAD_RESPONSE", {}, told=_says(json_reply(body))
+        )
     escapes = json_reply('{"a": "\\ud800", "\\u0000": "\\u202e\\u001b[2J"}')
     data = {"a": "\ufffd", "\0": "\u202e\x1b[2J"}
     yield Case("D+ JSON: half characters", "get_json", "ESC", {}, told=_says(escapes), data=data)
@@ -546,7 +590,13 @@ def _d_more() -> Iterator[Case]:
     yield Case("D+ refresh and cookies", "get", "LIT", {}, told=told, heard=heard, data="ok")
     told = _says(reply("", 503, retry_after="99999999999999999999"))
     yield Case("D+ retry after ages", "get", "FAILED", {}, told=told, heard=heard)
-    yield Case("D+ hints that lie", "get", "LIT", {}, told=_says(b"HTTP/1.1 100 Go\r\n\r\n" * 100 + reply("ok")))
+    yield Case(
+        "D+ hints that lie",
+        "get",
+        "LIT",
+        {},
+        told=_says(b"HTTP/1.1 100 Go\r\n\r\n" * 100 + reply("ok")),
+    )
     charset = reply("a+ADw-b", content_type="text/html; charset=utf-7")
     yield Case("D+ UTF-7", "get", "LIT", {}, told=_says(charset), data="a+ADw-b")
     value = {"__proto__": {"a": '"}, {"x": "'}, "\u2028": ["\x00"]}
@@ -627,7 +677,6 @@ def _g() -> Iterator[Case]:
         yield Case(f"{name} complained", "complain", "FAILED", {"q": text})
         yield Case(f"{name} raised", "raised", "FAILED", {"q": text})
         yield Case(f"{name} meant", "meant", "FAILED", {"q": text})
-        yield Case(f"{name} printed", "printed", "ESC", {"q": text}, data="fine")
         yield Case(f"{name} as a name", "give", "INV", {text: 1})
         yield Case(f"{name} as a value", "give", "INV", {"count": text})
         yield Case(f"{name} as a tool", text.replace("\0", ""), "UNKNOWN_TOOL", {})
@@ -638,18 +687,22 @@ def _g() -> Iterator[Case]:
 
 
 def _g_more() -> Iterator[Case]:
+    yield Case("G+ printed", "printed", "LIT", {"q": "noise"}, data="noise")
     yield Case("G+ ends the process", "leaves", "FAILED", {}, says="SystemExit")
     yield Case("G+ a secret in what is cut", "leak_out", "CUT", {})
     for width in (0, 60, 101, 150, 195):
         yield Case(f"G+ a secret in a long line {width}", "leak_error", "FAILED", {"width": width})
         yield Case(f"G+ a secret before it {width}", "leak_tail", "FAILED", {"width": width})
     for width in (1900, 1950, 1990):
-        yield Case(f"G+ a secret where stderr is cut {width}", "leak_tail", "FAILED", {"width": width})
+        yield Case(
+            f"G+ a secret where stderr is cut {width}", "leak_tail", "FAILED", {"width": width}
+        )
     for width in (1, 120, 190):
         yield Case(f"G+ a secret in no JSON {width}", "leak_json", "BAD_RESPONSE", {"width": width})
     long = {"q": "x" * 10_000_000}
     yield Case("G+ a long exception", "raised", "INV", long)
     marks = {"q": "a" + "\u0301" * 100_000}
+    yield Case("G+ a long failure", "meant", "FAILED", {"q": "x y " * 250_000}, longest=51_000)
     yield Case("G+ marks upon marks", "raised", "FAILED", marks)
 
 
@@ -660,14 +713,67 @@ CASES: tuple[Case, ...] = tuple(
 )
 
 
+GOOD = """\
+tools:
+  good:
+    description: Leaves a trace that it ran.
+    parameters: {}
+    command: [touch, ran]
+"""
+POLICY = "policies.d/hostile.yaml"
+
+
 def _f() -> Iterator[Refused]:
     for title, (source, code) in reader.REFUSED.items():
-        is_policy = title.startswith("98")
-        file = "policies.d/hostile.yaml" if is_policy else "tools.d/hostile.yaml"
+        file = POLICY if title.startswith("98") else "tools.d/hostile.yaml"
         yield Refused(f"F{title}", code, {file: source}, file)
-    file = "policies.d/hostile.yaml"
-    policy = "rules: [{id: a, decied: deny, tools: ['*']}]\n"
-    yield Refused("F99 decied", "unknown-key", {file: policy}, file, "decide")
+    misspelled = "rules: [{id: a, decied: deny, tools: ['*']}]\n"
+    yield Refused("F99 decied", "unknown-key", {POLICY: misspelled}, POLICY, says="`decide`")
+    documents = "rules: [{id: a, decide: allow, tools: ['*']}]\n---\nrules: []\n"
+    yield Refused("F107 two policies", "several-documents", {POLICY: documents}, POLICY)
+    preload = 'command: {argv: [ls], env: {LD_PRELOAD: "{{ x }}"}}'
+    yield Refused("A22 LD_PRELOAD", "caller-value-in-env", {TOOL_FILE: _tool(preload)})
+    for title, (code, schema) in SCHEMAS.items():
+        body = f"input_schema: {json.dumps(schema)}\n    command: [echo]"
+        yield Refused(f"F109 {title}", code, {TOOL_FILE: _tool(body, "")})
+    for title, text in templates.REFUSED.items():
+        body = f"command: [echo, --, {json.dumps(text)}]"
+        code = TEMPLATE_CODES.get(title, "disallowed")
+        yield Refused(f"F{title}", code, {TOOL_FILE: _tool(body)})
+
+
+TOOL_FILE = "tools.d/hostile.yaml"
+SCHEMAS: Mapping[str, tuple[str, Any]] = {
+    "a schema of itself": ("ref-loop", {"$ref": "#"}),
+    "two of each other": (
+        "ref-loop",
+        {
+            "$ref": "#/$defs/a",
+            "$defs": {"a": {"$ref": "#/$defs/b"}, "b": {"$ref": "#/$defs/a"}},
+        },
+    ),
+    "a remote schema": ("bad-ref", {"properties": {"a": {"$ref": "http://127.0.0.1:9/x"}}}),
+    "a file": ("bad-ref", {"properties": {"a": {"$ref": "file:///etc/passwd"}}}),
+    "a file above": ("bad-ref", {"properties": {"a": {"$ref": "../../etc/passwd"}}}),
+    "10,000 branches": (
+        "schema-too-large",
+        {"properties": {"a": {"anyOf": [{"const": n} for n in range(10_000)]}}},
+    ),
+    "a back-reference": ("bad-pattern", {"properties": {"a": {"pattern": "(a+)+\\1$"}}}),
+    "a huge repetition": (
+        "bad-pattern",
+        {"properties": {"a": {"pattern": "(a{1000}){1000}{1000}"}}},
+    ),
+    "depth": ("too-deep", json.loads('{"properties": {"a": ' * 60 + "{}" + "}}" * 60)),
+}
+TEMPLATE_CODES: Mapping[str, str] = {
+    "110 the template itself": "unknown-name",
+}
+"""Titles of templates whose code is not `disallowed`."""
+
+
+def _tool(body: str, parameters: str = "parameters: {x: string, tags: {type: array}}") -> str:
+    return f"tools:\n  hostile:\n    description: Hostile.\n    {parameters}\n    {body}\n"
 
 
 REFUSED: tuple[Refused, ...] = tuple(_f())

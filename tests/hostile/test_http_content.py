@@ -8,6 +8,7 @@ import sys
 import threading
 import time
 import zlib
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -284,6 +285,7 @@ async def _cli(folder, *words):
     return json.loads(out)
 
 
+@cache
 def _bomb(size):
     packer = zlib.compressobj(9, wbits=31)
     zeros = bytes(1024 * 1024)

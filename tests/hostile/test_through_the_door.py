@@ -2,8 +2,8 @@
 
 import pytest
 
-from tests.hostile.cases import CASES, OUTCOMES
-from tests.hostile.door import assert_as_told, assert_harmless, opened
+from tests.hostile.cases import CASES, GOOD, OUTCOMES, REFUSED
+from tests.hostile.door import assert_as_told, assert_harmless, invoke, opened, write
 from toolrt.core.errors import CODES
 
 
@@ -20,4 +20,40 @@ def by_id(cases):
 @by_id(CASES)
 def test_a_hostile_call_comes_to_what_it_must(door, case):
     assert_as_told(case, door.run(case, "-o", "json"), door.server)
-    assert_harmless(door.run(case))
+
+
+@by_id([case for case in CASES if case.id[0] in "EG"])
+def test_a_person_is_shown_a_hostile_call_harmlessly(door, case):
+    seen = door.run(case)
+
+    assert_harmless(seen)
+    assert seen.exit == OUTCOMES[case.outcome].exit
+    assert len(seen.log) == (0 if case.outcome == "USAGE" else 1)
+    assert len(seen.stdout + seen.stderr) < 300_000
+
+
+def test_outcomes_are_those_of_the_table_of_codes():
+    failures = [each for each in OUTCOMES.values() if each.code]
+
+    assert {each.code: each.exit for each in failures}.items() <= CODES.items()
+
+
+@by_id(REFUSED)
+def test_a_hostile_file_refuses_the_project(case, tmp_path):
+    write(tmp_path, {"tools.d/good.yaml": GOOD, **case.files})
+    checked = invoke(["check", "-p", str(tmp_path), "-o", "json"])
+    called = invoke(["run", "-p", str(tmp_path), "-v", "good"])
+
+    codes = [each["code"] for each in checked.document["diagnostics"]]
+    assert case.code in codes
+    found = checked.document["diagnostics"][codes.index(case.code)]
+    assert (found["severity"], found["file"]) == ("error", case.file)
+    assert found["line"] >= 1
+    assert found["column"] >= 1
+    assert case.says in f"{found['message']} {found['hint']}"
+    for seen in (checked, called):
+        assert_harmless(seen)
+        assert seen.exit == OUTCOMES["REFUSE"].exit
+    assert (called.stdout, called.log) == ("", [])
+    assert f"{case.file}:{found['line']}:{found['column']}" in called.stderr
+    assert not (tmp_path / "ran").exists()

@@ -6,7 +6,6 @@ from manifest.key_case import (
     Later,
     Works,
     Wrong,
-    command,
     data,
     file,
     names,
@@ -39,7 +38,8 @@ PROJECT_FILE = [
     Wrong("project.tools_dir", of_project("tools_dir: §[a]")),
     Wrong("project.tools_dir", of_project("tools_dir: §nowhere"), "file-not-found"),
     Works("project.policies_dir", of_project("«policies_dir: mine»") | {
-        "tools.d/t.yaml": T, "mine/p.yaml": "default: allow"}, warned(), ["not-yet"], []),
+        "tools.d/t.yaml": T, "mine/p.yaml": "default: allow"}, warned(), ["not-yet"], [],
+        warned=["not-yet"]),
     Wrong("project.policies_dir", of_project("policies_dir: §[a]")),
     Wrong("project.policies_dir", of_project("policies_dir: §nowhere"), "file-not-found"),
     Works("project.defaults", project("«defaults: {title: Same}»", T), shown("title"), "Same", None),
@@ -51,6 +51,7 @@ PROJECT_FILE = [
           t: {description: T., command: [printf, "{{ vars.place }}"]}
         """), data(), "here"),
     Wrong("project.vars", of_project("vars: §[a]")),
+    Wrong("project.vars", of_project("vars: {a: {b: ['x §${env:TOKEN}']}}"), "bad-reference"),
     Wrong("project.vars", project("vars: {place: here}", """
         tools:
           t: {description: T., command: [printf, "{{ vars.§plaec }}"]}

@@ -93,10 +93,6 @@ class Bench:
     diagnostics: list[Diagnostic]
     clock: ManualClock | None = None
 
-    @property
-    def errors(self) -> list[Diagnostic]:
-        return [one for one in self.diagnostics if one.severity == "error"]
-
     async def call(self, arguments: Mapping[str, Any], tool: str = "t") -> ToolResult:
         return await self.runtime.call(tool, dict(arguments), ADA)
 
@@ -118,6 +114,8 @@ class Works:
     seen: Any
     without: Any = ...
     refused: str | None = None
+    warned: list[str] = field(default_factory=list)
+    """Codes of what `check` says all the same."""
     held: bool = False
     """Whether the clock is held still: waits are over at once."""
     secure: bool = False
@@ -235,9 +233,7 @@ def found(files: Files) -> list[tuple[str, str, str, int, int]]:
 
 
 @asynccontextmanager
-async def opened(
-    files: Files, *, held: bool = False, secure: bool = False
-) -> AsyncIterator[Bench]:
+async def opened(files: Files, *, held: bool = False, secure: bool = False) -> AsyncIterator[Bench]:
     """The project of a case, open for calls."""
     clock = ManualClock() if held else None
     async with loopback(_Service(), ssl=_tls() if secure else None) as server:

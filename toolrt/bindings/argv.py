@@ -19,6 +19,7 @@ from toolrt.expressions.templates import Template
 
 ELEMENT_LIMIT = 128 * 1024
 TOTAL_LIMIT = 1024**2
+MOST_ITEMS = 100_000
 _MOST_BYTES = 4
 
 Written = str | dict[str, Any]
@@ -191,6 +192,8 @@ def _lone(value: Any, name: str, may_dash: bool) -> Any:
     if isinstance(value, bool):
         return value
     if isinstance(value, list):
+        if len(value) > MOST_ITEMS:  # far below what a system takes, and quickly said
+            raise _refused(f"{name} has too many items: at most {MOST_ITEMS:,} arguments")
         return [_text(item, name, may_dash) for item in value if item is not None]
     return _text(value, name, may_dash)
 

@@ -162,6 +162,16 @@ class BindContext:
         self._note(made, path)
         return made
 
+    def warn_of_unused(self, hint: str) -> None:
+        """Report each parameter of the model that nothing has named; no more after an error."""
+        if any(fault.severity == "error" for fault in self.faults):
+            return
+        for name in self.input_schema.get("properties", ()):
+            if name in self.visible and name not in self.used:
+                path = ("/", "parameters", name)
+                message = f"nothing uses `{name}`"
+                self.fault("unused-parameter", message, *path, severity="warning", hint=hint)
+
     def _note(self, made: Template | Tree, path: FaultPath) -> None:
         self.used |= made.parameters
         if made.references and self.unavailable is None:

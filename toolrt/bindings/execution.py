@@ -64,6 +64,7 @@ class Execution:
         self._output: Output = "text" if spec.output == "csv" else spec.output
         self._limits, self._keep_bytes = spec.limits.rlimits(), spec.limits.output
         _refuse_unfinished(spec, context)
+        context.warn_of_unused("name it in a template: as an argument, or under `env` or `stdin`")
 
     def find(self, program: str, context: BindContext, *path: str | int) -> None:
         """Look up the program once; report a wrong name, or that the tool is unavailable."""

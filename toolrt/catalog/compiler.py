@@ -11,6 +11,7 @@ from hashlib import sha256
 
 from toolrt.bindings.base import Services
 from toolrt.catalog.defaults import check_defaults
+from toolrt.catalog.project import check_project
 from toolrt.catalog.snapshot import Snapshot, ToolEntry
 from toolrt.catalog.targets import check_targets
 from toolrt.catalog.tools import compile_tool
@@ -53,6 +54,7 @@ def compile_files(
 ) -> Compiled:
     """Compile what was loaded. `imports` false leaves Python callables alone."""
     workshop = Workshop(files, services, references, imports=imports)
+    check_project(files)
     check_defaults(files)
     check_targets(workshop)
     entries: dict[str, ToolEntry] = {}

@@ -193,16 +193,25 @@ class _Compiling:
     def _collect(self, context: BindContext, made: Implementation) -> None:
         """Take over a kind's faults, as paths from the tool."""
         for fault in context.faults:
-            placed = fault.moved(made.from_tool(fault.path))
+            placed = fault.moved(self._as_written(made.from_tool(fault.path)))
             if placed not in self.faults and not self._is_explained(placed):
                 self.faults.append(placed)
+
+    def _as_written(self, path: FaultPath) -> FaultPath:
+        """A path below `parameters`, led into `input_schema` where that is what is written."""
+        if path[:1] != ("parameters",) or "input_schema" not in self.merged:
+            return path
+        return ("input_schema", "properties", *path[1:])
 
     def _is_explained(self, fault: Fault) -> bool:
         """Whether a fault is only the shadow of something that is known elsewhere."""
         if fault.code == "unknown-target":
             target = child(self.merged[str(fault.path[0])], "target")
             return target in self.workshop.files.broken_targets
-        return fault.code == "unused-parameter" and self._names_elsewhere(str(fault.path[-1]))
+        if fault.code != "unused-parameter":
+            return False
+        is_wrong = any(one.path[: len(fault.path)] == fault.path for one in self.faults)
+        return is_wrong or self._names_elsewhere(str(fault.path[-1]))
 
     def _names_elsewhere(self, parameter: str) -> bool:
         """Whether an expression outside of the kind's options names the parameter."""

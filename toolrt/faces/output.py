@@ -7,9 +7,10 @@ for. Text from tools is shown with every character that could act on a terminal 
 import json
 import os
 import re
+import shutil
 import sys
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import IO, Any, Literal
 
 import click
@@ -30,12 +31,16 @@ _HIDDEN_IN_JSON = re.compile(f"[{_ACTING}]")
 
 @dataclass(frozen=True, slots=True)
 class Screen:
-    """Where a verb shows things, and how the user wants them shown."""
+    """Where a verb shows things, and how the user wants them shown.
+
+    `out` is the real stdout; what tools print while a verb runs goes elsewhere.
+    """
 
     format: Format = "text"
     color: When = "auto"
     is_quiet: bool = False
     is_verbose: bool = False
+    out: IO[str] = field(default_factory=lambda: sys.stdout, repr=False)
 
     def show(
         self,
@@ -59,7 +64,7 @@ class Screen:
 
     def data(self, text: str) -> None:
         """Lines of data, on stdout."""
-        _write(sys.stdout, text + "\n")
+        _write(self.out, text + "\n")
 
     def say(self, text: str) -> None:
         """Lines of talk, on stderr; not with `--quiet`."""
@@ -80,7 +85,12 @@ class Screen:
             return self.color == "always"
         if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
             return False
-        return (sys.stderr if on_stderr else sys.stdout).isatty()
+        return (sys.stderr if on_stderr else self.out).isatty()
+
+    @property
+    def width(self) -> int:
+        """Columns that a line of data may take; a pipe has no edge."""
+        return shutil.get_terminal_size().columns if self.out.isatty() else 1_000_000
 
     def _data_if_any(self, text: str) -> None:
         if text:

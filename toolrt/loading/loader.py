@@ -109,7 +109,6 @@ def load_files(root: Path) -> LoadedFiles:
     """Read every file of the project at `root`. Never raises for what the files hold."""
     files = LoadedFiles(root)
     _load_project(files)
-    _check_folders(files)
     for document in _documents(files, files.project.tools_dir):
         _load_tools(files, document)
     for document in _documents(files, files.project.policies_dir, allow_merge=False):
@@ -158,16 +157,6 @@ def _load_project(files: LoadedFiles) -> None:
         if project is not None and files.project_document is None:
             files.project, files.project_document = project, document
         _add_defaults(files, document, data)
-
-
-def _check_folders(files: LoadedFiles) -> None:
-    """Report a folder that toolrt.yaml names and that is not there; without a name it may be."""
-    for key in ("tools_dir", "policies_dir"):
-        folder = getattr(files.project, key)
-        is_named = key in files.project.model_fields_set
-        if files.project_document and is_named and not (files.root / folder).is_dir():
-            fault = Fault("file-not-found", f"there is no folder `{folder}` in this project", (key,))
-            files.report(files.project_document, (), fault)
 
 
 def _load_policies(files: LoadedFiles, document: Document) -> None:

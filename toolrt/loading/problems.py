@@ -25,10 +25,10 @@ _EXPECTED: Mapping[str, str] = {
     "model_attributes_type": "a mapping",
 }
 _BOUNDS: Mapping[str, tuple[str, str]] = {
-    "greater_than_equal": ("must be at least {ge}", "ge"),
-    "greater_than": ("must be more than {gt}", "gt"),
-    "less_than_equal": ("must be at most {le}", "le"),
-    "less_than": ("must be less than {lt}", "lt"),
+    "greater_than_equal": ("must be at least {ge:g}", "ge"),
+    "greater_than": ("must be more than {gt:g}", "gt"),
+    "less_than_equal": ("must be at most {le:g}", "le"),
+    "less_than": ("must be less than {lt:g}", "lt"),
     "too_short": ("must not be empty", "min_length"),
     "string_too_short": ("must not be empty", "min_length"),
     "string_pattern_mismatch": ("only a-z, 0-9 and _, beginning with a letter", "pattern"),

@@ -12,9 +12,9 @@ from toolrt.manifest.written import Written, long_form
 class Timeout(Written):
     """`connect` to reach the target, `attempt` for one try, `total` for the whole call."""
 
-    connect: Duration = 5.0
-    attempt: Duration = 30.0
-    total: Duration = 60.0
+    connect: Duration = Field(default=5.0, gt=0)
+    attempt: Duration = Field(default=30.0, gt=0)
+    total: Duration = Field(default=60.0, gt=0)
 
 
 class Retry(Written):

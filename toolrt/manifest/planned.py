@@ -82,7 +82,8 @@ def unfinished(written: Any, keys: tuple[str, ...], faults: Iterable[Fault]) -> 
 
 def _found(written: Any, steps: tuple[str, ...], path: Path = ()) -> Iterator[Path]:
     if not steps:
-        yield path
+        if written is not None:
+            yield path
         return
     if not isinstance(written, dict):
         return

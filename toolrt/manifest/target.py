@@ -70,4 +70,4 @@ class Target(Written):
     allow_private: bool | list[str] = False
     redirects: bool = False
     tls: Tls | None = None
-    timeout: Duration | None = None
+    timeout: Duration | None = Field(default=None, gt=0)

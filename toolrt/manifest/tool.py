@@ -43,7 +43,7 @@ Effect = Literal["read", "write", "irreversible"]
 class ToolManifest(Written):
     """A tool, all layers merged. The value of its kind stays raw: it belongs to the kind's Spec."""
 
-    description: str | None = None
+    description: str | None = Field(default=None, min_length=1)
     title: str | None = None
     tags: list[str] = Field(default_factory=list)
     version: str | None = None
@@ -82,6 +82,13 @@ class ToolManifest(Written):
     expose: bool = True
     tests: list[ToolTest] = Field(default_factory=list)
 
+    @field_validator("deprecated")
+    @classmethod
+    def _says_what_instead(cls, value: str | None) -> str | None:
+        if value in {"true", "false"}:
+            raise PydanticCustomError("invalid-value", "expected a text: what to use instead")
+        return value
+
 
 class Source(Written):
     """One entry that yields many tools, of exactly one of three origins."""
@@ -100,7 +107,9 @@ class Source(Written):
     @classmethod
     def _is_of_a_server(cls, value: str | None, info: ValidationInfo) -> str | None:
         if value is not None and info.data.get("python") is not None:
-            raise PydanticCustomError("no-effect", "a Python object does not change or fail by itself")
+            raise PydanticCustomError(
+                "no-effect", "a Python object does not change or fail by itself"
+            )
         return value
 
     @model_validator(mode="after")

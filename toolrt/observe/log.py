@@ -1,11 +1,10 @@
 """One JSON line a call, on the logger `toolrt.calls` at level INFO; nothing when that is off.
 
-Arguments and results stay out of it; whatever a name holds, it is one line.
+Arguments and results stay out of it; whatever a name holds, it is one line of plain ASCII.
 """
 
+import json
 import logging
-
-from pydantic_core import to_json
 
 from toolrt.core.calls import Invocation
 from toolrt.core.results import ToolResult
@@ -29,4 +28,4 @@ def log_call(invocation: Invocation, result: ToolResult) -> None:
         "time_ms": round(result.time_s * 1000, 3),
         "generation": result.generation,
     }
-    logger.info("%s", to_json(line, serialize_unknown=True).decode())
+    logger.info("%s", json.dumps(line, default=str))

@@ -57,6 +57,7 @@ async def test_h7_any_other_encoding_is_a_bad_response(encodings):
         gzip.compress(b"one") + gzip.compress(b"two"),
         gzip.compress(b"one") + b"more",
     ],
+    ids=["no gzip", "zlib", "cut off", "two members", "more behind"],
 )
 async def test_gzip_that_is_not_whole_is_a_bad_response(data):
     with pytest.raises(BindingError) as failed:

@@ -42,12 +42,14 @@ def witnessed(*, is_verbose: bool) -> Iterator[Witness]:
     if is_verbose:
         calls.addHandler(shown)
         calls.setLevel(logging.INFO)
+        calls.propagate = False  # one line a call, whatever logging a tool sets up
     try:
         yield witness
     finally:
         log.removeHandler(witness)
         calls.removeHandler(shown)
         calls.setLevel(logging.NOTSET)
+        calls.propagate = True
 
 
 def _report(error: BaseException, args: Sequence[str]) -> str:

@@ -102,7 +102,7 @@ def _text(tools: list["ToolEntry"], screen: Screen) -> str:
         ]
         for tool in tools
     ]
-    table = fitted(rows, first_share=0.45)
+    table = fitted(rows, first_share=0.45, edge=screen.width)
     return "\n".join(_painted(line, tool, screen) for line, tool in zip(table, tools, strict=True))
 
 

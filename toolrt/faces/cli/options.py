@@ -4,7 +4,9 @@ Each verb's module has one `verb`: a `Verb`, whose function gets the `Settings` 
 """
 
 import os
+import sys
 from collections.abc import Sequence
+from contextlib import redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -88,7 +90,8 @@ class Verb(click.Command):
 
     def invoke(self, ctx: click.Context) -> Any:
         ctx.obj = settings_of(ctx)
-        return super().invoke(ctx)
+        with redirect_stdout(sys.stderr):  # what tools print is talk; data goes by the screen
+            return super().invoke(ctx)
 
     def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         self.format_usage(ctx, formatter)

@@ -146,7 +146,9 @@ class _Call:
         """What failed and what to do, on stderr; the document says it in its own way."""
         if self._screen.format != "text":
             return
-        label = self._screen.paint(f"error[{one_line(failure.code)}]:", on_stderr=True, fg="red", bold=True)
+        label = self._screen.paint(
+            f"error[{one_line(failure.code)}]:", on_stderr=True, fg="red", bold=True
+        )
         many = f" ({attempts} attempts)" if attempts > 1 else ""
         said = [f"{label} {_message(failure)}{many}", *_faults(failure), *_evidence(failure)]
         hint = _hint(failure)

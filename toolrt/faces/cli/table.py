@@ -1,7 +1,5 @@
 """Columns and counts in text, aligned on any terminal: wide characters count as two."""
 
-import shutil
-import sys
 from collections.abc import Sequence
 from unicodedata import combining, east_asian_width
 
@@ -18,11 +16,10 @@ def aligned(rows: Sequence[Sequence[str]], indent: str = "") -> list[str]:
     ]
 
 
-def fitted(rows: Sequence[Sequence[str]], first_share: float) -> list[list[str]]:
-    """Padded cells that fit the terminal: its last column is cut, and its first one too when it
-    would take more than its share. A pipe has no edge: nothing is cut then.
+def fitted(rows: Sequence[Sequence[str]], first_share: float, edge: int) -> list[list[str]]:
+    """Padded cells that fit into `edge` columns: the last one is cut, and the first one too when
+    it would take more than its share.
     """
-    edge = _edge()
     widths = [max(width_of(cell) for cell in column) for column in zip(*rows, strict=True)]
     widths[0] = min(widths[0], int(edge * first_share))
     widths[-1] = max(1, edge - sum(widths[:-1]) - len(_GAP) * (len(widths) - 1))
@@ -57,7 +54,3 @@ def cut(text: str, most: int) -> str:
     while text and width_of(text) > most - 1:
         text = text[:-1]
     return f"{text}…"
-
-
-def _edge() -> int:
-    return shutil.get_terminal_size().columns if sys.stdout.isatty() else 1_000_000

@@ -1,0 +1,36 @@
+"""What toolrt.yaml names beyond itself: folders that must be there, constants without secrets."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from toolrt.core.faults import Fault, Path
+from toolrt.expressions.references import REFERENCE
+from toolrt.loading.loader import LoadedFiles
+
+
+def check_project(files: LoadedFiles) -> None:
+    """Report what is wrong with a toolrt.yaml that is right by itself."""
+    if files.project_document is None:
+        return
+    faults = [*_of_folders(files), *_of_constants(files.project.vars, ("vars",))]
+    files.report(files.project_document, (), *faults)
+
+
+def _of_folders(files: LoadedFiles) -> Iterator[Fault]:
+    """Folders that are not there; those that nobody named need not be."""
+    for key in ("tools_dir", "policies_dir"):
+        folder = getattr(files.project, key)
+        if key in files.project.model_fields_set and not (files.root / folder).is_dir():
+            yield Fault("file-not-found", f"there is no folder `{folder}` in this project", (key,))
+
+
+def _of_constants(value: Any, path: Path) -> Iterator[Fault]:
+    """References, which nothing looks up here."""
+    if isinstance(value, dict | list):
+        steps = value.items() if isinstance(value, dict) else enumerate(value)
+        for step, below in steps:
+            yield from _of_constants(below, (*path, step))
+    elif isinstance(value, str) and (found := REFERENCE.search(value)):
+        message = f"`{found[0]}` stays as it is here: `vars` are constants"
+        hint = "write the reference where the value is used"
+        yield Fault("bad-reference", message, path, hint, offset=found.start())
