@@ -112,6 +112,27 @@ def test_one_fault_hides_no_other(tmp_path):
     ]
 
 
+def test_a_misspelt_key_casts_no_shadow(tmp_path):
+    text = """
+        tools:
+          a:
+            description: A.
+            paramters: {city: string}
+            http: {methd: POST, url: "https://a.example/{{ city }}/{{ ctiy }}"}
+          b:
+            descripton: B.
+            comand: [echo, "{{ x }}"]
+        """
+    found = load(write_files(tmp_path, {"tools.d/t.yaml": text})).diagnostics
+    assert [(one.code, one.line) for one in found] == [
+        ("unknown-key", 5),
+        ("unknown-key", 6),
+        ("unknown-name", 6),
+        ("unknown-key", 8),
+        ("unknown-key", 9),
+    ]
+
+
 def test_a_misspelt_required_key_is_one_fault(tmp_path):
     text = "rules:\n  - {id: a, decied: deny, tools: ['*']}\n"
     found = load(

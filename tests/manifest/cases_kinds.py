@@ -194,8 +194,7 @@ def executed(script: str, options: str = "", keys: str = "") -> dict[str, dict[s
     """The same constant script as a tool of either kind, with the same options."""
 
     def made(first: str) -> dict[str, str]:
-        lines = "\n".join(f"  {line}" for line in (first, *options.splitlines()))
-        return lines
+        return "\n".join(f"  {line}" for line in (first, *options.splitlines()))
 
     return {
         "command": tool(f"command:\n{made(f'argv: [bash, -c, {script!r}]')}\n{keys}"),

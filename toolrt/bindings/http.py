@@ -42,6 +42,7 @@ class HttpBinding:
         plan = self._plan
         if plan.references:
             await self._references.prepare(plan.references, invocation.caller)
+        await self._client.open()
         request = plan.build(self._scope(invocation))
         reply = await self._client.send(request, invocation)
         return self._reading.answer(reply, invocation.clock.wall)

@@ -6,12 +6,14 @@ from collections.abc import Callable, Mapping
 from datetime import UTC
 from email.utils import parsedate_to_datetime
 from functools import lru_cache
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from toolrt.bindings.answers import decode
-from toolrt.bindings.network import Reply
 from toolrt.core.errors import BindingError
 from toolrt.core.results import Answer, HttpAnswer
+
+if TYPE_CHECKING:
+    from toolrt.bindings.network import Response
 
 Output = Literal["json", "jsonl", "lines", "text", "bytes"]
 
@@ -54,19 +56,19 @@ class Reading:
         self._success = frozenset(success) if success is not None else _OK
         self._output = output
 
-    def answer(self, reply: Reply, now: Callable[[], float]) -> Answer:
+    def answer(self, reply: "Response", now: Callable[[], float]) -> Answer:
         """The value of a reply. `now` gives seconds since the epoch.
 
         Raises BindingError for a status that is no success and a body that is not as declared.
         """
-        if reply.status not in self._success:
+        if reply.status_code not in self._success:
             raise _failure(reply, now)
         try:
             value = _value(reply, self._output)
         except BindingError as error:
-            error.status = reply.status
+            error.status = reply.status_code
             raise
-        return HttpAnswer(value, reply.status, reply.headers)
+        return HttpAnswer(value, reply.status_code, reply.headers)
 
 
 def retry_after_s(headers: Mapping[str, str], now: Callable[[], float]) -> float | None:
@@ -100,15 +102,15 @@ def output_of(content_type: str) -> Output:
     return "bytes"
 
 
-def _value(reply: Reply, output: Output | None) -> Any:
-    if not reply.body:
+def _value(reply: "Response", output: Output | None) -> Any:
+    if not reply.content:
         return None
     content_type = reply.headers.get("content-type", "")
-    wanted = output or (output_of(content_type) if content_type else _guessed(reply.body))
+    wanted = output or (output_of(content_type) if content_type else _guessed(reply.content))
     if wanted == "bytes":
         media_type = content_type.partition(";")[0].strip() or "application/octet-stream"
-        return {"base64": base64.b64encode(reply.body).decode(), "media_type": media_type}
-    return decode(wanted, _as_utf8(reply.body, content_type))
+        return {"base64": base64.b64encode(reply.content).decode(), "media_type": media_type}
+    return decode(wanted, _as_utf8(reply.content, content_type))
 
 
 def _guessed(body: bytes) -> Output:
@@ -126,8 +128,8 @@ def _as_utf8(body: bytes, content_type: str) -> bytes:
     return body.decode(charset, "replace").encode("utf-8", "replace")
 
 
-def _failure(reply: Reply, now: Callable[[], float]) -> BindingError:
-    status = reply.status
+def _failure(reply: "Response", now: Callable[[], float]) -> BindingError:
+    status = reply.status_code
     is_redirect = status in _REDIRECT and "location" in reply.headers
     return BindingError(
         f"the service answered {status}",
@@ -142,19 +144,19 @@ def _failure(reply: Reply, now: Callable[[], float]) -> BindingError:
     )
 
 
-def _parsed(reply: Reply) -> Any:
+def _parsed(reply: "Response") -> Any:
     if output_of(reply.headers.get("content-type", "")) != "json":
         return None
     try:
-        return decode("json", reply.body)
+        return decode("json", reply.content)
     except BindingError:
         return None
 
 
-def _excerpt(reply: Reply) -> dict[str, str]:
+def _excerpt(reply: "Response") -> dict[str, str]:
     """The start of a body that is text, with what would not show or would mislead escaped."""
-    if not reply.body or output_of(reply.headers.get("content-type", "")) == "bytes":
+    if not reply.content or output_of(reply.headers.get("content-type", "")) == "bytes":
         return {}
-    text = decode("text", reply.body[: 4 * _EXCERPT])
+    text = decode("text", reply.content[: 4 * _EXCERPT])
     shown = "".join(c if c.isprintable() or c == "\n" else f"\\u{ord(c):04x}" for c in text)
     return {"body": shown[:_EXCERPT]}

@@ -6,20 +6,23 @@ Rendering the same call twice gives the same bytes, so that a retry repeats the 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from toolrt.bindings.auth import Credential
 from toolrt.bindings.http_body import Body, Swept
 from toolrt.bindings.http_fields import Pairs
 from toolrt.bindings.http_url import Route
-from toolrt.bindings.network import Request
+from toolrt.bindings.network import Url, new_request
 from toolrt.core.errors import RefusedError
 from toolrt.expressions.references import Reference
 from toolrt.expressions.scope import ABSENT, Scope
 from toolrt.expressions.slots import QUERY
 from toolrt.expressions.templates import Template
 
-_MOST_TARGET = 64 * 1024
+if TYPE_CHECKING:
+    from toolrt.bindings.network import Request
+
+_MOST_URL = 64 * 1024  # as httpx has it
 
 
 @dataclass(frozen=True)
@@ -47,14 +50,14 @@ class RequestPlan:
         credential = self.credential.references if self.credential else ()
         return (*self.route.references, *self.query.references, *headers, *body, *credential)
 
-    def build(self, scope: Scope) -> Request:
+    def build(self, scope: Scope) -> "Request":
         """The request of one call. Raises CallError."""
         credential = self.credential.text(scope) if self.credential else None
-        target = self._target(scope, credential)
-        if len(target) > _MOST_TARGET:
+        url = Url(self.route.origin, self._target(scope, credential))
+        if len(str(url)) > _MOST_URL:
             raise RefusedError("the arguments make too long a URL", code="invalid-arguments")
         body = self.body.render(scope) if self.body else None
-        return Request(self.method, target, self._headers(scope, credential), body)
+        return new_request(self.method, url, self._headers(scope, credential), body)
 
     def masked(self, scope: Scope) -> dict[str, Any]:
         """The request for people: credentials and references are not resolved."""

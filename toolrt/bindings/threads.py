@@ -11,10 +11,12 @@ import os
 import threading
 from collections.abc import Callable
 from queue import SimpleQueue
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar, cast
 
 Ran = tuple[Any, BaseException | None]
 """What a callable gave, and what it raised."""
+
+T = TypeVar("T")
 
 _MOST_ABANDONED = 64
 
@@ -48,6 +50,16 @@ class Job:
     def _settle(self, ran: Ran) -> None:
         if not self.done.done():
             self.done.set_result(ran)
+
+
+async def aside(call: Callable[[], T]) -> T:
+    """What `call` gives or raises, from a thread of its own that nothing has to wait for."""
+    job = Job(call)
+    threading.Thread(target=lambda: job.settle(job.run()), daemon=True).start()
+    value, error = await job.done
+    if error is not None:
+        raise error
+    return cast("T", value)
 
 
 class ThreadPool:

@@ -10,15 +10,22 @@ from toolrt.core.faults import Path as FaultPath
 from toolrt.core.names import nearest
 from toolrt.loading.layers import Layered
 from toolrt.loading.loader import validated
+from toolrt.loading.problems import mended
 from toolrt.manifest.tool import KIND_NAMES, ToolManifest
+
+OF_EXPRESSIONS = frozenset(
+    {"unknown-name", "optional-in-text", "bad-reference", "disallowed", "invalid-template"}
+)
+"""Faults inside a text, which stand whatever else is wrong with the options around it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Implementation:
-    """A kind and its checked options."""
+    """A kind and its checked options; mended ones lack what was wrong with them."""
 
     kind: Kind
     spec: Spec
+    is_mended: bool = False
 
     @property
     def effect(self) -> Effect:
@@ -68,7 +75,11 @@ def implementation(layered: Layered, faults: list[Fault]) -> Implementation | No
 
     spec, found = validated(chosen.spec, layered.merged[chosen.name], source_text)
     faults += [fault.under(chosen.name) for fault in found]
-    return None if spec is None else Implementation(chosen, spec)
+    if spec is not None:
+        return Implementation(chosen, spec)
+    rest = mended(chosen.spec, layered.merged[chosen.name], found)
+    spec, _ = validated(chosen.spec, rest, source_text)
+    return None if spec is None else Implementation(chosen, spec, is_mended=True)
 
 
 def _wrong_kinds(named: list[str], merged: Mapping[str, Any]) -> list[Fault]:

@@ -7,7 +7,12 @@ from typing import Any
 from toolrt.bindings.base import BindContext, Binding, Effect, Unfinished
 from toolrt.bindings.paths import compile_path_rules
 from toolrt.catalog.availability import blocked, refusal
-from toolrt.catalog.implementation import Implementation, implementation, kind_name, why_no_kind
+from toolrt.catalog.implementation import (
+    Implementation,
+    implementation,
+    kind_name,
+    why_no_kind,
+)
 from toolrt.catalog.results import compile_shaping, compiled
 from toolrt.catalog.schemas import declared_parameters, described_parameters, output_schema
 from toolrt.catalog.snapshot import Rejection, ToolEntry
@@ -18,6 +23,7 @@ from toolrt.expressions.conditions import REJECT_ROOTS, Condition, compile_condi
 from toolrt.expressions.references import Reference
 from toolrt.loading.layers import Layer, Layered
 from toolrt.loading.loader import WrittenTool, validated
+from toolrt.loading.problems import mended
 from toolrt.manifest import planned
 from toolrt.manifest.longform import long_tool
 from toolrt.manifest.parameters import Parameters
@@ -104,6 +110,10 @@ class _Compiling:
             refusal=refused,
         )
 
+    def own_faults(self) -> list[Fault]:
+        """What was found, but for what stands under a misspelt key and would be shown elsewhere."""
+        return [fault for fault in self.faults if not fault.path or fault.path[0] in self.merged]
+
     def has_errors(self) -> bool:
         return any(fault.severity == "error" for fault in self.faults)
 
@@ -135,7 +145,7 @@ class _Compiling:
             return manifest
         wrong = {fault.path[0] for fault in faults if fault.path}
         self.knows_arguments = wrong.isdisjoint({"parameters", "input_schema"})
-        rest = {key: value for key, value in self.merged.items() if key not in wrong}
+        rest = mended(ToolManifest, self.merged, faults)
         return validated(ToolManifest, rest, source_text)[0] or ToolManifest()
 
     def _parameters(

@@ -58,6 +58,25 @@ def _is_misspelt(missing: Fault, faults: list[Fault]) -> bool:
     )
 
 
+def mended(model: type[BaseModel], data: Any, faults: Iterable[Fault]) -> Any:
+    """`data` without the keys that are wrong, so that the rest can be checked all the same.
+
+    A misspelt key goes on under the name that it nearly has: what depends on it is not at fault.
+    """
+    if not isinstance(data, dict):
+        return data
+    made = dict(data)
+    for fault in faults:
+        key = fault.path[0] if fault.path else None
+        value = made.pop(key, MISSING)
+        if value is MISSING or fault.code != "unknown-key" or len(fault.path) > 1:
+            continue
+        close = nearest(str(key), field_names(model, ()) - made.keys())
+        if close is not None:
+            made[close] = value
+    return made
+
+
 def existing_path(loc: Iterable[str | int], data: Any) -> Path:
     """The steps of `loc` that `data` really has; names of union branches drop out."""
     path: list[str | int] = []

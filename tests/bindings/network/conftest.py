@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from toolrt.bindings.network import Client, Endpoint, Network, Request, read_url
+from toolrt.bindings.network import Client, Endpoint, Network, new_request, read_url
 from toolrt.core.calls import Caller, Invocation
 from toolrt.core.clock import SystemClock
 
@@ -19,10 +19,13 @@ class Web:
     def client(self, url, **options):
         return Client(self.network, Endpoint(read_url(url).origin, **options))
 
+    def request(self, method, url, headers=None, body=None):
+        return new_request(method, read_url(url), headers or {}, body)
+
     async def send(self, url, method="GET", body=None, headers=None, **options):
         """The reply to one request of its own client."""
         self.invocation = invocation()
-        request = Request(method, read_url(url).target, headers or {}, body)
+        request = self.request(method, url, headers, body)
         return await self.client(url, **options).send(request, self.invocation)
 
 

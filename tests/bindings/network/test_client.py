@@ -1,5 +1,6 @@
 import asyncio
 import gzip
+import json
 import socket
 import ssl
 import subprocess
@@ -11,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.loopback import RESET, json_reply, loopback, refused_port, reply
-from toolrt.bindings.network import Guard, Request, TlsFiles
+from toolrt.bindings.network import Guard, TlsFiles
 from toolrt.core.errors import AttemptTimeoutError, BindingError
 
 pytestmark = pytest.mark.anyio
@@ -32,7 +33,7 @@ async def test_a_reply_is_whole(web):
     async with loopback(json_reply('{"a": 1}', X_Mixed="Case")) as server:
         got = await web.send(f"{server.url}/path?q=1")
 
-    assert (got.status, got.body) == (200, b'{"a": 1}')
+    assert (got.status_code, got.content) == (200, b'{"a": 1}')
     assert got.headers["content-type"] == "application/json"
     assert got.headers["x-mixed"] == "Case"
     assert server.lines == ["GET /path?q=1"]
@@ -61,14 +62,14 @@ async def test_a_body_of_any_size_arrives_with_its_length(web, size):
     async with loopback(lambda heard: reply(str(len(heard.body)))) as server:
         got = await web.send(server.url, "PUT", b"x" * size)
 
-    assert got.body == str(size).encode()
+    assert got.content == str(size).encode()
 
 
 async def test_connections_are_kept_and_closed_with_the_network(web):
     async with loopback(reply("ok")) as server:
         client = web.client(server.url)
         for _ in range(3):
-            await client.send(Request("GET", "/", {}), web.invocation)
+            await client.send(web.request("GET", server.url), web.invocation)
 
         assert server.connections == 1
 
@@ -85,13 +86,13 @@ async def test_h6_proxies_of_the_environment_are_not_used(web, monkeypatch):
     async with loopback(reply("proxied")) as proxy, loopback(reply("direct")) as server:
         for name in ("http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"):
             monkeypatch.setenv(name, proxy.url)
-        assert (await web.send(server.url)).body == b"direct"
+        assert (await web.send(server.url)).content == b"direct"
 
 
 async def test_gzip_is_decoded_and_nothing_else_is(web):
     packed = gzip.compress(b"unpacked")
     async with loopback(reply(packed, content_encoding="gzip")) as server:
-        assert (await web.send(server.url)).body == b"unpacked"
+        assert (await web.send(server.url)).content == b"unpacked"
     async with loopback(reply(packed, content_encoding="br")) as server:
         error = await failure(web.send(server.url))
 
@@ -105,9 +106,9 @@ async def test_an_answer_without_a_body_has_an_empty_one(web):
         b"HTTP/1.1 304 N\r\nContent-Encoding: gzip\r\n\r\n",
     ):
         async with loopback(raw) as server:
-            assert (await web.send(server.url)).body == b""
+            assert (await web.send(server.url)).content == b""
     async with loopback(b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n") as server:
-        assert (await web.send(server.url, "HEAD")).body == b""
+        assert (await web.send(server.url, "HEAD")).content == b""
 
 
 # how far it went
@@ -146,7 +147,7 @@ async def test_a_target_may_name_what_it_trusts(web):
     async with loopback(reply("ok"), ssl=context) as server:
         got = await web.send(f"https://localhost:{server.port}/", tls=TlsFiles(ca=PEM))
 
-    assert got.body == b"ok"
+    assert got.content == b"ok"
 
 
 async def test_a_target_may_show_a_certificate(web):
@@ -158,7 +159,7 @@ async def test_a_target_may_show_a_certificate(web):
         files = TlsFiles(ca=PEM, cert=PEM, key=PEM)
         got = await web.send(f"https://localhost:{server.port}/", tls=files)
 
-    assert got.body == b"ok"
+    assert got.content == b"ok"
 
 
 async def test_tls_files_that_are_missing_stop_the_call(web, tmp_path):
@@ -184,8 +185,10 @@ async def test_the_transport_never_sends_twice_by_itself(web, method):
 
     async with loopback(answer) as server:
         client = web.client(server.url)
-        await client.send(Request(method, "/first", {}), web.invocation)
-        error = await failure(client.send(Request(method, "/second", {}), web.invocation))
+        await client.send(web.request(method, f"{server.url}/first"), web.invocation)
+        error = await failure(
+            client.send(web.request(method, f"{server.url}/second"), web.invocation)
+        )
 
         assert error.sent == "maybe"
         assert web.invocation.sent == "maybe"
@@ -234,7 +237,7 @@ async def test_localhost_is_loopback_without_asking(web, host, monkeypatch):
     async with loopback(reply("ok")) as server:
         got = await web.send(f"http://{host}:{server.port}/", guard=Guard.of(True))
 
-    assert got.body == b"ok"
+    assert got.content == b"ok"
 
 
 async def test_an_own_host_may_be_an_ipv6_literal(web):
@@ -244,7 +247,7 @@ async def test_an_own_host_may_be_an_ipv6_literal(web):
     except OSError:
         pytest.skip("this machine has no IPv6")
 
-    assert got.body == b"ok"
+    assert got.content == b"ok"
     assert server.heard[0].headers["host"] == f"[::1]:{server.port}"
 
 
@@ -342,7 +345,7 @@ async def test_sixty_four_calls_go_out_at_once(web):
         calls = asyncio.gather(*[web.send(server.url) for _ in range(64)])
         await server.until_heard(64)
         gate.set()
-        assert all(each.body == b"ok" for each in await calls)
+        assert all(each.content == b"ok" for each in await calls)
 
 
 # the guard at the socket
@@ -369,7 +372,7 @@ async def test_h2_the_address_that_was_checked_is_the_one_that_is_dialled(resolv
         url = f"http://rebinding.example:{server.port}/"
         got = await web.send(url, guard=Guard.of(["127.0.0.2/32"]))
 
-    assert got.body == b"pinned"
+    assert got.content == b"pinned"
     assert asked == ["rebinding.example"]
     assert server.heard[0].headers["host"] == f"rebinding.example:{server.port}"
 
@@ -384,7 +387,75 @@ async def test_a_connection_is_not_shared_with_those_who_might_not_open_it(resol
     assert error.code == "blocked-target"
 
 
-def test_the_kind_is_loaded_without_a_client_library():
-    script = "import sys, toolrt.bindings.http; print({'aiohttp', 'httpx'} & set(sys.modules))"
-    made = subprocess.check_output([sys.executable, "-c", script], text=True)
-    assert made == "set()\n"
+# what the operator sees
+
+
+async def test_a_connection_that_is_refused_is_one_line_of_the_log(web, caplog):
+    caplog.set_level("INFO", logger="toolrt.http")
+    port = refused_port()
+    await failure(web.send(f"http://127.0.0.1:{port}/pay?key=s3cr3t", "POST", b"x"))
+
+    [line] = [record.getMessage() for record in caplog.records if record.name == "toolrt.http"]
+    told = json.loads(line)
+    assert told["target"] == f"127.0.0.1:{port}"
+    assert told["message"] == "the service could not be reached"
+    assert (told["tool"], told["call_id"], told["sent"]) == ("t.tool", "call-1", "never")
+    assert "s3cr3t" not in line
+
+
+async def test_o1_no_log_tells_what_was_asked(web, caplog):
+    caplog.set_level("DEBUG")
+    async with loopback(reply("ok")) as server:
+        await web.send(f"{server.url}/x?key=s3cr3t", headers={"X-Key": "s3cr3t"})
+
+    assert "s3cr3t" not in caplog.text
+
+
+# when the libraries are imported
+
+LOADED = """
+import sys, toolrt.runtime
+compiled = toolrt.runtime.load(sys.argv[1])
+assert compiled.snapshot.tools
+print(sorted({"aiohttp", "httpx"} & set(sys.modules)))
+"""
+CALLED = """
+import asyncio, importlib.abc, json, sys, threading, toolrt
+
+class Watch(importlib.abc.MetaPathFinder):
+    seen = {}
+
+    def find_spec(self, name, path, target=None):
+        if name in {"aiohttp", "httpx"}:
+            self.seen[name] = threading.current_thread() is threading.main_thread()
+
+async def main():
+    async with toolrt.open(sys.argv[1]) as runtime:
+        return await asyncio.gather(*[runtime.call("get", {}) for _ in range(3)])
+
+sys.meta_path.insert(0, Watch())
+results = asyncio.run(main())
+print(json.dumps([Watch.seen, [result.error.code for result in results]]))
+"""
+
+
+def run(script, folder):
+    """What `script` prints about a project with one http tool."""
+    (folder / "tools.d").mkdir()
+    tool = {"description": "Get.", "parameters": {}, "retry": {"attempts": 1}}
+    tool["http"] = f"http://127.0.0.1:{refused_port()}/"
+    (folder / "tools.d" / "t.yaml").write_text(json.dumps({"tools": {"get": tool}}))
+    return subprocess.check_output(
+        [sys.executable, "-c", script, str(folder)], text=True, stderr=subprocess.DEVNULL
+    )
+
+
+def test_a_project_is_loaded_without_a_client_library(tmp_path):
+    assert run(LOADED, tmp_path) == "[]\n"
+
+
+def test_the_first_call_imports_the_client_libraries_off_the_loop(tmp_path):
+    on_main_thread, codes = json.loads(run(CALLED, tmp_path))
+
+    assert on_main_thread == {"aiohttp": False, "httpx": False}
+    assert codes == ["execution-failed"] * 3

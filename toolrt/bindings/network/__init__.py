@@ -1,20 +1,26 @@
 """HTTP as bindings use it: one guarded client a binding, pools shared by the runtime.
 
-`Client(services.share(Network), endpoint).send(request, invocation)` is the whole of it. aiohttp is
-imported inside `transport`, on the first call, and nowhere else.
+`Client(services.share(Network), endpoint).send(request, invocation)` is the whole of it. Requests
+and answers are httpx's, sent over a transport of our own on aiohttp. Both libraries are imported on
+the first call, off the loop.
 """
+
+from typing import TYPE_CHECKING
 
 from toolrt.bindings.network.addresses import Guard
 from toolrt.bindings.network.client import Client, Network
 from toolrt.bindings.network.messages import (
     OWN_HEADERS,
     Endpoint,
-    Reply,
-    Request,
     TlsFiles,
     is_token,
+    new_request,
 )
 from toolrt.bindings.network.urls import Origin, Url, read_url
+
+if TYPE_CHECKING:
+    from httpx import Request as Request
+    from httpx import Response as Response
 
 __all__ = [
     "OWN_HEADERS",
@@ -23,10 +29,9 @@ __all__ = [
     "Guard",
     "Network",
     "Origin",
-    "Reply",
-    "Request",
     "TlsFiles",
     "Url",
     "is_token",
+    "new_request",
     "read_url",
 ]

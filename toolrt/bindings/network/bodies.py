@@ -1,8 +1,7 @@
 """The body of an answer, read and decompressed under a cap while it arrives."""
 
 import zlib
-from collections.abc import Awaitable, Iterable
-from typing import Protocol
+from collections.abc import AsyncIterable, AsyncIterator, Iterable
 
 from toolrt.core.errors import BindingError
 
@@ -12,60 +11,46 @@ MOST_BYTES = 5 * 1024 * 1024
 _GZIP = zlib.MAX_WBITS | 16
 
 
-class Arriving(Protocol):
-    """Bytes on their way: each read gives what is there, and nothing at the end."""
-
-    def readany(self) -> Awaitable[bytes]: ...
-
-
-async def read_body(arriving: Arriving, encodings: Iterable[str], cap: int = MOST_BYTES) -> bytes:
-    """The whole body, decoded by its `Content-Encoding`: identity or one layer of gzip.
+async def decoded(
+    arriving: AsyncIterable[bytes], encodings: Iterable[str], cap: int = MOST_BYTES
+) -> AsyncIterator[bytes]:
+    """The body piece by piece, decoded by its `Content-Encoding`: identity or one layer of gzip.
 
     Raises BindingError: `output-flood` over `cap`, `bad-response` for any other encoding.
     """
+    decoder = _decoder(encodings)
+    size, has_begun = 0, False
+    async for piece in arriving:
+        has_begun = True
+        plain = _decode(decoder, piece, cap + 1 - size) if decoder else piece
+        size += len(plain)
+        if size > cap:
+            raise _flood(cap)
+        if decoder and decoder.unused_data:
+            raise _bad("the answer's gzip encoding has more after its end")
+        yield plain
+    if decoder and has_begun and not decoder.eof:
+        raise _bad("the answer's gzip encoding breaks off")
+
+
+def _decoder(encodings: Iterable[str]) -> "zlib._Decompress | None":
     layers = [
         layer
         for layer in (part.strip().lower() for line in encodings for part in line.split(","))
         if layer not in {"", "identity"}
     ]
     if not layers:
-        return await _plain(arriving, cap)
+        return None
     if layers not in (["gzip"], ["x-gzip"]):
         raise _bad("the answer is encoded in a way that was not asked for")
-    return await _gunzipped(arriving, cap)
+    return zlib.decompressobj(_GZIP)
 
 
-async def _plain(arriving: Arriving, cap: int) -> bytes:
-    first = await arriving.readany()
-    chunks, size = [first], len(first)
-    while size <= cap and (chunk := await arriving.readany()):
-        chunks.append(chunk)
-        size += len(chunk)
-    if size > cap:
-        raise _flood(cap)
-    return first if len(chunks) == 1 else b"".join(chunks)
-
-
-async def _gunzipped(arriving: Arriving, cap: int) -> bytes:
-    decoder, decoded = zlib.decompressobj(_GZIP), bytearray()
-    has_begun = False
-    while chunk := await arriving.readany():
-        has_begun = True
-        _decode(decoder, chunk, decoded, cap)
-    if has_begun and not decoder.eof:
-        raise _bad("the answer's gzip encoding breaks off")
-    return bytes(decoded)
-
-
-def _decode(decoder: "zlib._Decompress", chunk: bytes, decoded: bytearray, cap: int) -> None:
+def _decode(decoder: "zlib._Decompress", piece: bytes, most: int) -> bytes:
     try:
-        decoded += decoder.decompress(chunk, cap + 1 - len(decoded))
+        return decoder.decompress(piece, most)
     except zlib.error:
         raise _bad("the answer is not the gzip that it says it is") from None
-    if len(decoded) > cap:
-        raise _flood(cap)
-    if decoder.unused_data:
-        raise _bad("the answer's gzip encoding has more after its end")
 
 
 def _flood(cap: int) -> BindingError:

@@ -1,102 +1,169 @@
 """The HTTP client: the pools that one runtime shares, and a binding's way into them.
 
 A client picks the pool for what a request may reach, and follows redirects hop by hop, each under
-the guard again. The transport, and aiohttp with it, is imported on the first call.
+the guard again. What is sent and what comes back are httpx's; the client of httpx is not used, as
+its log tells whole URLs and with them credentials.
 """
 
+import asyncio
+import logging
 from typing import TYPE_CHECKING
 
+from pydantic_core import to_json
+
 from toolrt.bindings.network.addresses import Guard
-from toolrt.bindings.network.messages import Endpoint, Reply, Request, TlsFiles
+from toolrt.bindings.network.messages import Endpoint, TlsFiles, exchange
 from toolrt.bindings.network.redirects import MOST_HOPS, is_redirect, next_hop, too_many_hops
 from toolrt.bindings.network.urls import Origin, Url
+from toolrt.bindings.threads import aside
 from toolrt.core.calls import Invocation
 from toolrt.core.errors import BindingError
 
 if TYPE_CHECKING:
+    import ssl
+
+    from httpx import AsyncBaseTransport, Request, Response
+
     from toolrt.bindings.network.transport import Resolve, Transport
+
+log = logging.getLogger("toolrt.http")
 
 
 class Network:
-    """The pools of one runtime. `resolve` stands in for the system's name service."""
+    """The pools of one runtime.
 
-    def __init__(self, resolve: "Resolve | None" = None) -> None:
+    `resolve` stands in for the system's name service. `transport` stands in for every connection:
+    any `httpx.AsyncBaseTransport`, such as a test's `httpx.MockTransport`; it closes with the
+    network.
+    """
+
+    def __init__(
+        self,
+        resolve: "Resolve | None" = None,
+        transport: "AsyncBaseTransport | None" = None,
+    ) -> None:
         self._resolve = resolve
-        self._transports: dict[tuple[Guard, TlsFiles | None], Transport] = {}
+        self._stand_in = transport
+        self._transports: dict[tuple[Guard, TlsFiles | None], AsyncBaseTransport] = {}
+        self._opening = asyncio.Lock()
 
-    def transport(self, guard: Guard, tls: TlsFiles | None) -> "Transport":
+    async def transport(self, guard: Guard, tls: TlsFiles | None) -> "AsyncBaseTransport":
         """A pool of its own for each guard: no connection serves those who might not open it."""
         key = (guard, tls)
-        if key not in self._transports:
-            self._transports[key] = self._open(guard, tls)
-        return self._transports[key]
+        async with self._opening:
+            if key not in self._transports:
+                self._transports[key] = await self._open(guard, tls)
+            return self._transports[key]
 
     async def close(self) -> None:
         """Close every connection."""
         while self._transports:
             _, transport = self._transports.popitem()
-            await transport.close()
+            await transport.aclose()
 
-    def _open(self, guard: Guard, tls: TlsFiles | None) -> "Transport":
-        from toolrt.bindings.network.tls import open_tls  # noqa: PLC0415 - start-up
-        from toolrt.bindings.network.transport import Transport  # noqa: PLC0415 - start-up
-
-        return Transport(guard, self._resolve, open_tls(tls) if tls else None)
+    async def _open(self, guard: Guard, tls: TlsFiles | None) -> "AsyncBaseTransport":
+        """Importing the libraries and reading TLS files take their time, so not on the loop."""
+        stand_in = self._stand_in
+        if stand_in is not None:
+            return await aside(lambda: _stand_in(stand_in))
+        make, context = await aside(lambda: _prepared(tls))
+        return make(guard, self._resolve, context)
 
 
 class Client:
     """Sends the requests of one binding to its endpoint."""
 
-    __slots__ = ("_endpoint", "_network", "_own")
+    __slots__ = ("_endpoint", "_network", "_own", "_timeout")
 
     def __init__(self, network: Network, endpoint: Endpoint) -> None:
         self._network = network
         self._endpoint = endpoint
-        self._own: Transport | None = None
+        self._own: AsyncBaseTransport | None = None
+        self._timeout = {"connect": endpoint.connect_timeout_s}
 
-    async def send(self, request: Request, invocation: Invocation) -> Reply:
+    async def open(self) -> "AsyncBaseTransport":
+        """Get ready to send, which the first time imports httpx. Raises BindingError."""
+        if self._own is None:
+            endpoint = self._endpoint
+            guard = endpoint.guard.with_own(endpoint.origin.host)
+            self._own = await self._network.transport(guard, endpoint.tls)
+        return self._own
+
+    async def send(self, request: "Request", invocation: Invocation) -> "Response":
         """One answer of any status, redirects followed if the endpoint says so.
 
         Raises BindingError when there is none; `invocation.sent` follows what has left.
         """
         invocation.sent = "never"
-        endpoint = self._endpoint
-        transport = self._own = self._own or self._first_hop()
-        url = Url(endpoint.origin, request.target)
-        reply = await transport.exchange(request, url, endpoint.connect_timeout_s, invocation)
-        if endpoint.follows and is_redirect(reply):
-            reply = await self._follow(request, url, reply, invocation)
+        transport = await self.open()
+        request.extensions["invocation"] = invocation
+        reply = await self._exchange(transport, request, invocation)
+        if self._endpoint.follows and is_redirect(reply):
+            reply = await self._follow(request, reply, invocation)
         invocation.sent = "answered"
         return reply
 
     async def _follow(
-        self, request: Request, url: Url, reply: Reply, invocation: Invocation
-    ) -> Reply:
+        self, request: "Request", reply: "Response", invocation: Invocation
+    ) -> "Response":
+        url = Url(self._endpoint.origin, request.extensions["target"].decode("ascii"))
         for _ in range(MOST_HOPS):
             request, url = next_hop(request, url, reply)
-            reply = await self._hop(request, url, invocation)
+            reply = await self._hop(request, url.origin, invocation)
             if not is_redirect(reply):
                 return reply
         raise too_many_hops()
 
-    async def _hop(self, request: Request, url: Url, invocation: Invocation) -> Reply:
-        transport = self._hop_transport(url.origin)
-        timeout_s = self._endpoint.connect_timeout_s
+    async def _hop(self, request: "Request", origin: Origin, invocation: Invocation) -> "Response":
         try:
-            return await transport.exchange(request, url, timeout_s, invocation)
+            transport = await self._hop_transport(origin)
+            return await self._exchange(transport, request, invocation)
         except BindingError as error:
             error.sent = "answered" if error.code == "blocked-target" else "maybe"
             raise
 
-    def _first_hop(self) -> "Transport":
-        endpoint = self._endpoint
-        guard = endpoint.guard.with_own(endpoint.origin.host)
-        return self._network.transport(guard, endpoint.tls)
+    async def _exchange(
+        self, transport: "AsyncBaseTransport", request: "Request", invocation: Invocation
+    ) -> "Response":
+        request.extensions["timeout"] = self._timeout
+        try:
+            return await exchange(transport, request)
+        except BindingError as error:
+            _log_failure(error, request, invocation)
+            raise
 
-    def _hop_transport(self, origin: Origin) -> "Transport":
+    async def _hop_transport(self, origin: Origin) -> "AsyncBaseTransport":
         endpoint = self._endpoint
         if origin == endpoint.origin:
-            return self._first_hop()
+            return await self.open()
         # our certificate is for the endpoint alone
         trusted = TlsFiles(ca=endpoint.tls.ca) if endpoint.tls and endpoint.tls.ca else None
-        return self._network.transport(endpoint.guard, trusted)
+        return await self._network.transport(endpoint.guard, trusted)
+
+
+def _log_failure(error: BindingError, request: "Request", invocation: Invocation) -> None:
+    """One JSON line for the operator; the error itself does not say which service it was."""
+    line = {
+        "time": round(invocation.clock.wall(), 3),
+        "event": "unanswered",
+        "call_id": invocation.call_id,
+        "tool": invocation.tool,
+        "target": request.headers["host"],
+        "code": error.code,
+        "sent": error.sent,
+        "message": error.message,
+    }
+    log.info("%s", to_json(line).decode())
+
+
+def _prepared(tls: TlsFiles | None) -> "tuple[type[Transport], ssl.SSLContext | None]":
+    from toolrt.bindings.network.tls import open_tls  # noqa: PLC0415 - start-up
+    from toolrt.bindings.network.transport import Transport  # noqa: PLC0415 - start-up
+
+    return Transport, open_tls(tls) if tls else None
+
+
+def _stand_in(transport: "AsyncBaseTransport") -> "AsyncBaseTransport":
+    from toolrt.bindings.network.stand_in import StandIn  # noqa: PLC0415 - start-up
+
+    return StandIn(transport)

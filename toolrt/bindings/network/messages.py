@@ -1,12 +1,19 @@
-"""What goes out and what comes back: plain values, no library behind them."""
+"""What a binding says to the network: where it goes, and requests, which are those of httpx.
+
+httpx is imported where it is used first, which is off the loop, in `Client.open`.
+"""
 
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from toolrt.bindings.network.addresses import Guard
-from toolrt.bindings.network.urls import Origin
+from toolrt.bindings.network.urls import Origin, Url
+
+if TYPE_CHECKING:
+    from httpx import AsyncBaseTransport, Request, Response
 
 OWN_HEADERS = frozenset(
     {
@@ -55,23 +62,33 @@ class Endpoint:
     tls: TlsFiles | None = None
 
 
-@dataclass(slots=True)
-class Request:
-    """One request: `target` is the path and query as they go over the wire."""
+def new_request(
+    method: str, url: Url, headers: Mapping[str, str], body: bytes | None = None
+) -> "Request":
+    """A request whose path and query go over the wire as `url` has them.
 
-    method: str
-    target: str
-    headers: Mapping[str, str]
-    body: bytes | None = None
+    httpx alone would quote some characters of a redirect's address; its extension `target` keeps
+    them. With a `Host` of ours it does not decode the host, which can fail.
+    """
+    from httpx import Request  # noqa: PLC0415 - start-up
+
+    return Request(
+        method,
+        str(url),
+        headers={"Host": url.origin.authority, **headers},
+        content=body,
+        extensions={"target": url.target.encode("ascii")},
+    )
 
 
-@dataclass(slots=True)
-class Reply:
-    """A whole answer: header names in lower case, the body decoded and within its cap."""
-
-    status: int
-    headers: Mapping[str, str]
-    body: bytes
+async def exchange(transport: "AsyncBaseTransport", request: "Request") -> "Response":
+    """The whole answer to one request."""
+    reply = await transport.handle_async_request(request)
+    try:
+        await reply.aread()
+    finally:
+        await reply.aclose()
+    return reply
 
 
 def is_token(name: str) -> bool:

@@ -1,4 +1,4 @@
-"""Our transport: one pool of aiohttp connections behind one guard.
+"""Our transport for httpx: one pool of aiohttp connections behind one guard.
 
 The only module that knows aiohttp; its exceptions end here. Whatever spelling a host has, what is
 dialled is an address, and every socket is made by `_Connector._socket`, which asks the guard.
@@ -8,24 +8,23 @@ idempotent requests are off.
 
 import socket
 import ssl
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextvars import ContextVar
 from functools import lru_cache
 from io import BytesIO
-from threading import Thread
 from typing import Any
 
 import aiohttp
+import httpx
 from aiohttp.abc import AbstractResolver, ResolveResult
 from yarl import URL
 
 from toolrt.bindings.network.addresses import Guard, blocked_target
-from toolrt.bindings.network.bodies import read_body
-from toolrt.bindings.network.messages import Reply, Request
-from toolrt.bindings.network.urls import Url
-from toolrt.bindings.threads import Job
+from toolrt.bindings.network.bodies import decoded
+from toolrt.bindings.network.failures import lost, never_sent, no_connection
+from toolrt.bindings.threads import aside
 from toolrt.core.calls import Invocation
-from toolrt.core.errors import AttemptTimeoutError, BindingError
+from toolrt.core.errors import BindingError
 
 Resolve = Callable[[str, int], Awaitable[Sequence[str]]]
 """Host and port to addresses. Raises OSError for a name that is not found."""
@@ -34,21 +33,33 @@ _MOST_HEADERS = 100
 _MOST_HEADER_BYTES = 8190
 _MOST_TO_ONE_HOST = 256
 _PLAIN_BODY_BYTES = 512 * 1024  # aiohttp warns about larger ones that are no file
-_GETS_TYPE = frozenset({"PATCH", "POST", "PUT"})  # from aiohttp, when the tool gives none
-_NO_TYPE = ("Content-Type",)
-_RUNNING: ContextVar[Invocation] = ContextVar("running")
+_NO_MORE_HEADERS = ("Accept", "Accept-Encoding", "Content-Type", "User-Agent")
+_FRAMING = frozenset({b"content-length", b"host", b"transfer-encoding"})
+_OF_ENCODED = frozenset({b"content-encoding", b"content-length"})
+_CLOSED = Guard()
+_NO_TIMEOUT: Mapping[str, float | None] = {}
+_RUNNING: ContextVar[Invocation | None] = ContextVar("running", default=None)
 
 
-class Transport:
-    """Sends requests over kept-alive connections. Belongs to the event loop that made it."""
+class Transport(httpx.AsyncBaseTransport):
+    """Sends requests over kept-alive connections. Belongs to the event loop that made it.
+
+    The path and query are those of the extension `target` if there is one, byte for byte; of
+    `timeout`, `connect` counts; `invocation.sent` follows what has left. The answer's body comes
+    decoded and under its cap, so `Content-Encoding` is not among its headers.
+    """
 
     def __init__(
-        self, guard: Guard, resolve: Resolve | None = None, tls: ssl.SSLContext | None = None
+        self,
+        guard: Guard = _CLOSED,
+        resolve: Resolve | None = None,
+        tls: ssl.SSLContext | None = None,
     ) -> None:
         self._session = aiohttp.ClientSession(
             connector=_Connector(guard, resolve or _look_up, tls),
             cookie_jar=aiohttp.DummyCookieJar(),
             timeout=aiohttp.ClientTimeout(total=None),
+            skip_auto_headers=_NO_MORE_HEADERS,
             auto_decompress=False,
             trust_env=False,
             max_line_size=_MOST_HEADER_BYTES,
@@ -57,35 +68,46 @@ class Transport:
         )
         self._session._retry_connection = False  # noqa: SLF001 - it has no public switch
 
-    async def exchange(
-        self, request: Request, url: Url, connect_timeout_s: float, invocation: Invocation
-    ) -> Reply:
-        """Send once and read the whole answer; `invocation.sent` follows what has left.
-
-        Raises BindingError.
-        """
-        _RUNNING.set(invocation)
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        """Send once. Raises BindingError, as does reading the answer."""
+        _RUNNING.set(request.extensions.get("invocation"))
+        body = await request.aread()
         try:
-            return await self._exchange(request, url, connect_timeout_s)
+            answer = await self._session.request(
+                request.method,
+                _wire_url(request),
+                headers=_fields(request),
+                data=_data(body),
+                allow_redirects=False,
+                timeout=_timeout(request.extensions.get("timeout", _NO_TIMEOUT).get("connect")),
+            )
+        except (aiohttp.ClientError, TimeoutError) as error:
+            raise _translated(error) from error
+        encodings = answer.headers.getall("Content-Encoding", ())
+        headers = _plain(answer.raw_headers) if encodings else answer.raw_headers
+        return httpx.Response(answer.status, headers=headers, stream=_Body(answer, encodings))
+
+    async def aclose(self) -> None:
+        await self._session.close()
+
+
+class _Body(httpx.AsyncByteStream):
+    """The body of an answer while it arrives."""
+
+    def __init__(self, answer: aiohttp.ClientResponse, encodings: Sequence[str]) -> None:
+        self._answer = answer
+        self._encodings = encodings
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        try:
+            async for piece in decoded(self._answer.content.iter_any(), self._encodings):
+                yield piece
         except (aiohttp.ClientError, TimeoutError) as error:
             raise _translated(error) from error
 
-    async def close(self) -> None:
-        await self._session.close()
-
-    async def _exchange(self, request: Request, url: Url, connect_timeout_s: float) -> Reply:
-        async with self._session.request(
-            request.method,
-            _wire_url(url),
-            headers=request.headers,
-            data=_data(request.body),
-            skip_auto_headers=_NO_TYPE if request.method in _GETS_TYPE else None,
-            allow_redirects=False,
-            timeout=_timeout(connect_timeout_s),
-        ) as response:
-            headers = response.headers
-            body = await read_body(response.content, headers.getall("Content-Encoding", ()))
-            return Reply(response.status, _by_name(headers.items()), body)
+    async def aclose(self) -> None:
+        self._answer.release()
+        await self._answer.wait_for_close()
 
 
 class BlockedAddressError(OSError):
@@ -107,7 +129,9 @@ class _Connector(aiohttp.TCPConnector):
 
     async def connect(self, *args: Any, **kwargs: Any) -> Any:
         connection = await super().connect(*args, **kwargs)
-        _RUNNING.get().sent = "maybe"
+        running = _RUNNING.get()
+        if running is not None:
+            running.sent = "maybe"
         return connection
 
     def _socket(self, info: Any) -> socket.socket:
@@ -140,14 +164,9 @@ class _GuardedResolver(AbstractResolver):
 async def _look_up(host: str, port: int) -> list[str]:
     if f".{host.rstrip('.')}".endswith(".localhost"):  # RFC 6761, section 6.3
         return ["127.0.0.1", "::1"]
-    job = Job(
+    found = await aside(
         lambda: socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_ADDRCONFIG)
     )
-    # a thread of its own: the exit does not wait for a name service that does not answer
-    Thread(target=lambda: job.settle(job.run()), daemon=True).start()
-    found, error = await job.done
-    if error is not None:
-        raise error
     return [str(address[0]) for *_, address in found]
 
 
@@ -162,64 +181,62 @@ def _result(host: str, port: int, address: str) -> ResolveResult:
     )
 
 
-def _by_name(fields: Iterable[tuple[str, str]]) -> dict[str, str]:
-    """Header fields under their names in lower case; repeated ones joined (RFC 9110, 5.3)."""
-    named: dict[str, str] = {}
-    for name, value in fields:
-        key = name.lower()
-        named[key] = f"{named[key]}, {value}" if key in named else value
-    return named
-
-
-def _wire_url(url: Url) -> URL:
+def _wire_url(request: httpx.Request) -> URL:
     """The URL as it is: yarl would undo `%2e%2e` after our checks if it were not `encoded`."""
-    path, _, query = url.target.partition("?")
-    origin = url.origin
+    url = request.url
+    target: bytes = request.extensions.get("target") or url.raw_path
+    path, _, query = target.decode("ascii").partition("?")
     return URL.build(
-        scheme=origin.scheme,
-        authority=origin.authority,
+        scheme=url.scheme,
+        authority=url.netloc.decode("ascii"),
         path=path,
         query_string=query,
         encoded=True,
     )
 
 
-def _data(body: bytes | None) -> bytes | BytesIO | None:
-    return BytesIO(body) if body is not None and len(body) > _PLAIN_BODY_BYTES else body
+def _fields(request: httpx.Request) -> list[tuple[str, str]]:
+    """The headers but for those that follow from the URL and the body."""
+    return [
+        (name.decode("ascii"), value.decode("ascii"))
+        for name, value in request.headers.raw
+        if name.lower() not in _FRAMING
+    ]
+
+
+def _plain(fields: Iterable[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
+    """Header fields without those that are about the encoded body."""
+    return [field for field in fields if field[0].lower() not in _OF_ENCODED]
+
+
+def _data(body: bytes) -> bytes | BytesIO | None:
+    return BytesIO(body) if len(body) > _PLAIN_BODY_BYTES else body or None
 
 
 @lru_cache(maxsize=64)
-def _timeout(connect_s: float) -> aiohttp.ClientTimeout:
+def _timeout(connect_s: float | None) -> aiohttp.ClientTimeout:
     return aiohttp.ClientTimeout(total=None, connect=connect_s)
 
 
 def _translated(error: aiohttp.ClientError | TimeoutError) -> BindingError:
     if isinstance(error, aiohttp.ConnectionTimeoutError):
-        return AttemptTimeoutError("no connection to the service in time", sent="never")
+        return no_connection()
     if isinstance(error, aiohttp.ClientConnectorError):
         return _unreachable(error)
     if isinstance(error, aiohttp.ClientPayloadError):
-        return _lost("the answer broke off", code="bad-response")
+        return lost("the answer broke off", code="bad-response")
     if isinstance(error, aiohttp.ClientResponseError):
-        return _lost("the answer is not valid HTTP", code="bad-response")
+        return lost("the answer is not valid HTTP", code="bad-response")
     if isinstance(error, aiohttp.InvalidURL):
         return blocked_target()
-    return _lost("the service closed the connection without an answer")
+    return lost("the service closed the connection without an answer")
 
 
 def _unreachable(error: aiohttp.ClientConnectorError) -> BindingError:
     if isinstance(error.os_error, BlockedAddressError):
         return blocked_target()
     if isinstance(error, aiohttp.ClientConnectorDNSError):
-        return _never_sent("the service's name was not found")
+        return never_sent("the service's name was not found")
     if isinstance(error, aiohttp.ClientSSLError):
-        return _never_sent("no trusted TLS connection to the service")
-    return _never_sent("the service could not be reached")
-
-
-def _never_sent(message: str) -> BindingError:
-    return BindingError(message, sent="never", retryable=True, target_fault=True)
-
-
-def _lost(message: str, code: str = "execution-failed") -> BindingError:
-    return BindingError(message, code=code, sent="maybe", retryable=True, target_fault=True)
+        return never_sent("no trusted TLS connection to the service")
+    return never_sent("the service could not be reached")

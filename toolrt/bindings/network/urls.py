@@ -48,6 +48,9 @@ class Url:
     origin: Origin
     target: str
 
+    def __str__(self) -> str:
+        return f"{self.origin}{self.target}"
+
 
 def read_url(text: str) -> Url:
     """Read an absolute http or https URL. Raises ValueError that says what is wrong with it."""
@@ -65,7 +68,7 @@ def join_url(base: Url, reference: str) -> Url:
     """Read `reference` as seen from `base` (RFC 3986, section 5). Raises ValueError."""
     if not _PRINTABLE.fullmatch(reference):
         raise ValueError("a URL is visible ASCII without backslashes")
-    return read_url(urljoin(f"{base.origin}{base.target}", reference))
+    return read_url(urljoin(str(base), reference))
 
 
 def _origin(scheme: str, authority: str) -> Origin:
