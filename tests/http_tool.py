@@ -33,7 +33,7 @@ class HttpTool:
         **context: Any,
     ) -> None:
         self.services = Services(project)
-        self.services._made[Network] = Network(resolve)
+        self.services.put(Network, Network(resolve))
         self.references = References(project, environ or {}, context.pop("secrets", ("env",)))
         self.caller = caller or Caller(principal="ada", tenant="acme")
         declared = _declared(parameters or {}, bound or {})
@@ -75,7 +75,7 @@ class HttpTool:
             return await self.binding.call(self.invocation)
         finally:
             await self.services.close()
-            self.services._made[Network] = Network()
+            self.services.put(Network, Network())
 
     def preview(self, **arguments: Any) -> dict[str, Any]:
         return self.binding.preview(self.invoke(arguments))

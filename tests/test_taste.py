@@ -26,6 +26,7 @@ BROAD_EXCEPTS = {
     ("bindings/python_calls.py", "OnLoop.call"): "the call into user code",
     ("bindings/python_errors.py", "_first_line"): "the `__str__` of user code",
     ("bindings/python_imports.py", "_module"): "the import of user code",
+    ("bindings/python_imports.py", "looking_at"): "the attributes and signatures of user code",
     ("bindings/python_worker.py", "_Serving._answer"): "the top of a worker process",
     ("bindings/threads.py", "Job.run"): "the top of a thread",
     ("expressions/conditions.py", "Condition._evaluate"): "the call of the CEL library",

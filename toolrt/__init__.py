@@ -50,6 +50,8 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> Any:
+    if name == "testing":
+        return import_module("toolrt.testing")
     home = _HOMES.get(name)
     if home is None:
         raise AttributeError(f"module 'toolrt' has no attribute {name!r}")

@@ -56,11 +56,19 @@ def load(
 
 
 def _compile(
-    project: Path, *, imports: bool, environ: Mapping[str, str] | None
+    project: Path,
+    *,
+    imports: bool,
+    environ: Mapping[str, str] | None,
+    transport: Any = None,
 ) -> tuple[Compiled, Services, References]:
+    services = Services(project)
+    if transport is not None:
+        from toolrt.bindings.network import Network  # noqa: PLC0415 - only tests hand one in
+
+        services.put(Network, Network(transport=transport))
     with _collector_paused():
         files = load_files(project)
-        services = Services(project)
         references = _references(files, os.environ if environ is None else environ)
         compiled = compile_files(files, services, references, imports=imports)
     return compiled, services, references
@@ -134,14 +142,21 @@ async def open(  # noqa: A001 - `toolrt.open` is how it reads
     environ: Mapping[str, str] | None = None,
     clock: Clock | None = None,
     random: Random | None = None,
+    transport: Any = None,
 ) -> AsyncIterator[Runtime]:
     """Open the project in or above `project` for calls.
+
+    `environ` stands in for the process's environment. `clock`, `random` and `transport` are for
+    tests: the last is an `httpx.AsyncBaseTransport`, such as `httpx.MockTransport`, that answers
+    in place of every connection of the http tools.
 
     Raises:
         ProjectError: no project is there, or a file has an error; `report` shows them all.
     """
     root = find_project(project)
-    compiled, services, references = _compile(root, imports=True, environ=environ)
+    compiled, services, references = _compile(
+        root, imports=True, environ=environ, transport=transport
+    )
     if compiled.snapshot is None:
         await services.close()
         raise _broken(root, compiled)

@@ -3,6 +3,7 @@
 import asyncio
 import functools
 import logging
+import sys
 import threading
 import time
 
@@ -641,3 +642,31 @@ def test_coroutine_that_is_closed_after_its_loop_ends_quietly(tmp_path):
         return call
 
     asyncio.run(begin()).close()
+
+
+RAISES = {
+    "attribute": "def __getattr__(name): {0}",
+    "signature": "class F:\n    @property\n    def __signature__(self): {0}\n"
+    "    def __call__(self): ...\nf = F()",
+    "annotation": "def boom(): {0}\ndef f(x: 'boom()'): ...",
+    "class": "class F:\n    @property\n    def __class__(self): {0}\n"
+    "    def __call__(self): ...\nf = F()",
+    "metaclass": "class M(type):\n    def __getattribute__(cls, name): {0}\n"
+    "class f(metaclass=M): ...",
+}
+
+
+@pytest.mark.parametrize("what", ["SystemExit(0)", "RuntimeError('0')"])
+@pytest.mark.parametrize("source", RAISES.values(), ids=RAISES)
+@pytest.mark.parametrize("properties", [None, {"x": {"type": "string"}}], ids=["read", "written"])
+async def test_user_code_that_raises_while_it_is_looked_at_is_a_fault(
+    project, source, what, properties
+):
+    project.write("looked_at", source.format(f"raise {what}"))
+    tool = project.bind("looked_at:f", properties)
+    sys.modules.pop("looked_at")
+
+    assert {code for code, _ in tool.faults} == {"import-failed"}
+    assert f"looking at `looked_at:f` failed: {what.split('(')[0]}: 0 (looked_at.py:" in (
+        tool.context.faults[0].message
+    )

@@ -6,8 +6,10 @@ are run by test_through_the_door.py. Data that the tests of single parts have is
 
 import gzip
 import json
+import os
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from tests.hostile import test_arguments as arguments
@@ -86,7 +88,9 @@ class Case:
 
     @property
     def place(self) -> str:
-        """Which of the two projects has the tool."""
+        """Which of the projects has the tool."""
+        if self.tool.startswith("capped"):
+            return "capped"
         return "web" if self.tool in WEB_TOOLS else "local"
 
     @property
@@ -101,13 +105,17 @@ class Case:
         return json.dumps(self.arguments).encode()
 
 
+Written = str | bytes | Callable[[Path], object]
+"""What a file holds, or what makes it."""
+
+
 @dataclass(frozen=True, slots=True)
 class Refused:
     """Files beside a good tool; the project must be refused with `code` at a place in `file`."""
 
     id: str
     code: str
-    files: Mapping[str, str | bytes] = field(repr=False)
+    files: Mapping[str, Written] = field(repr=False)
     file: str = "tools.d/hostile.yaml"
     says: str = ""
 
@@ -317,13 +325,14 @@ FORMS = (
 
 
 WEB_TOOLS = frozenset(
-    "follow named once slow send path query header swept get get_json post".split()
+    ["follow", "named", "once", "slow", "send", "path", "query", "header", "swept", "get", "get_json", "post"]
 )
 
 
 def worlds(url: str, port: int) -> Mapping[str, str]:
-    """The files of the two projects that each `Case` is called in one of."""
+    """The files of the projects that each `Case` is called in one of."""
     return {
+        "capped/tools.d/tools.yaml": _capped_tools(),
         "local/tools.d/t.yaml": argv.PROJECT,
         "local/tools.d/tools.yaml": TOOLS,
         "local/callables.py": CALLABLES,
@@ -706,9 +715,27 @@ def _g_more() -> Iterator[Case]:
     yield Case("G+ marks upon marks", "raised", "FAILED", marks)
 
 
+PARAMETERS = "parameters: {x: string, tags: {type: array}}"
+
+
+def _capped_tools() -> str:
+    """Templates that are well-formed, and too much when they run."""
+    tools = [
+        f"  capped_{at}:\n    description: Too much.\n    {PARAMETERS}\n"
+        f"    command: [echo, --, {json.dumps(text)}]\n"
+        for at, text in enumerate(templates.CAPPED.values())
+    ]
+    return "tools:\n" + "".join(tools)
+
+
+def _f_capped() -> Iterator[Case]:
+    for at, title in enumerate(templates.CAPPED):
+        yield Case(f"F{title}", f"capped_{at}", "INV", templates.HOSTILE)
+
+
 CASES: tuple[Case, ...] = tuple(
     case
-    for make in (_a, _a_more, _c, _c_more, _d, _d_more, _e, _e_more, _g, _g_more)
+    for make in (_a, _a_more, _c, _c_more, _d, _d_more, _e, _e_more, _f_capped, _g, _g_more)
     for case in make()
 )
 
@@ -742,6 +769,48 @@ def _f() -> Iterator[Refused]:
         yield Refused(f"F{title}", code, {TOOL_FILE: _tool(body)})
 
 
+def _f_more() -> Iterator[Refused]:
+    made: Mapping[str, Written] = {
+        "a pipe": os.mkfifo,
+        "a folder": os.mkdir,
+        "no end": lambda path: path.symlink_to("/dev/zero"),
+        "a link to nowhere": lambda path: path.symlink_to("gone"),
+    }
+    for title, make in made.items():
+        yield Refused(f"F+ {title}", "unreadable-file", {POLICY: make}, POLICY)
+    yield Refused(
+        "F+ a file of rules", "unreadable-file", {"policies.d": "rules: []"}, "policies.d"
+    )
+    name = "tools.d/\x1b[2J\u202e\n{}.yaml"
+    yield Refused("F+ an evil name", "yaml-syntax", {name: "tools: ["}, name)
+    secret = {"python: m:f": SECRET, "python: m:f ": DSN}
+    for at, (body, text) in enumerate(secret.items()):
+        module = f"raise BaseException({text!r} + '\x1b[2J')"
+        files = {"tools.d/a.yaml": REFERENCE, TOOL_FILE: _tool(body, ""), "m.py": module}
+        yield Refused(f"F+ a module that tells {at}", "import-failed", files)
+    leaves = {
+        "a module": "import sys\nsys.exit(0)",
+        "an attribute": "import sys\ndef __getattr__(name):\n    sys.exit(0)",
+        "an annotation": "import sys\ndef f(x: 'sys.exit(0)'): ...",
+    }
+    for title, module in leaves.items():
+        files = {TOOL_FILE: _tool("python: m:f", ""), "m.py": module}
+        yield Refused(f"F+ {title} that leaves", "import-failed", files)
+    confusable = "tools:\n  re\u0430d: {description: x, parameters: {}, command: [echo]}\n"
+    yield Refused("F+ a name like another", "bad-name", {TOOL_FILE: confusable})
+    deep = "reject: [{when: " + json.dumps("(" * 3000) + ", reason: r}]\n    command: [echo]"
+    yield Refused("F+ a deep condition", "invalid-condition", {TOOL_FILE: _tool(deep)})
+    deep = "result: {select: " + json.dumps("[" * 3000) + "}\n    command: [echo]"
+    yield Refused("F+ a deep selection", "invalid-select", {TOOL_FILE: _tool(deep)})
+
+
+REFERENCE = """\
+tools:
+  keyed:
+    description: Knows the key.
+    parameters: {}
+    command: {argv: [echo], env: {KEY: "${env:KEY}"}}
+"""
 TOOL_FILE = "tools.d/hostile.yaml"
 SCHEMAS: Mapping[str, tuple[str, Any]] = {
     "a schema of itself": ("ref-loop", {"$ref": "#"}),
@@ -768,12 +837,15 @@ SCHEMAS: Mapping[str, tuple[str, Any]] = {
 }
 TEMPLATE_CODES: Mapping[str, str] = {
     "110 the template itself": "unknown-name",
+    "111 nesting": "invalid-template",
+    "111 long number": "invalid-template",
+    "111 length": "invalid-template",
 }
 """Titles of templates whose code is not `disallowed`."""
 
 
-def _tool(body: str, parameters: str = "parameters: {x: string, tags: {type: array}}") -> str:
+def _tool(body: str, parameters: str = PARAMETERS) -> str:
     return f"tools:\n  hostile:\n    description: Hostile.\n    {parameters}\n    {body}\n"
 
 
-REFUSED: tuple[Refused, ...] = tuple(_f())
+REFUSED: tuple[Refused, ...] = (*_f(), *_f_more())

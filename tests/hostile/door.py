@@ -18,13 +18,13 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 from urllib.parse import quote
 
 import pytest
 from click.testing import CliRunner
 
-from tests.hostile.cases import ANYTHING, OUTCOMES, PASSWORD, SECRET, Case, worlds
+from tests.hostile.cases import ANYTHING, OUTCOMES, PASSWORD, SECRET, Case, Written, worlds
 from tests.loopback import Heard, Loopback, loopback
 from toolrt.faces.cli.main import cli
 
@@ -103,12 +103,14 @@ def opened(folder: Path) -> Iterator[Door]:
         yield door
 
 
-def write(folder: Path, files: Mapping[str, str | bytes]) -> Path:
-    for name, text in files.items():
+def write(folder: Path, files: Mapping[str, Written]) -> None:
+    for name, what in files.items():
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(text if isinstance(text, bytes) else text.encode())
-    return folder
+        if callable(what):
+            what(path)
+        else:
+            path.write_bytes(what if isinstance(what, bytes) else what.encode())
 
 
 def invoke(words: list[str], given: bytes = b"", environ: Mapping[str, str] | None = None) -> Seen:
@@ -264,7 +266,7 @@ class _Watch:
         self._thread = threading.Thread(target=self._look)
         self.highest = 0
 
-    def __enter__(self) -> "_Watch":
+    def __enter__(self) -> Self:
         self._thread.start()
         return self
 

@@ -3,7 +3,7 @@
 import pytest
 
 from tests.hostile.cases import CASES, GOOD, OUTCOMES, REFUSED
-from tests.hostile.door import assert_as_told, assert_harmless, invoke, opened, write
+from tests.hostile.door import ENVIRON, assert_as_told, assert_harmless, invoke, opened, write
 from toolrt.core.errors import CODES
 
 
@@ -41,8 +41,8 @@ def test_outcomes_are_those_of_the_table_of_codes():
 @by_id(REFUSED)
 def test_a_hostile_file_refuses_the_project(case, tmp_path):
     write(tmp_path, {"tools.d/good.yaml": GOOD, **case.files})
-    checked = invoke(["check", "-p", str(tmp_path), "-o", "json"])
-    called = invoke(["run", "-p", str(tmp_path), "-v", "good"])
+    checked = invoke(["check", "-p", str(tmp_path), "-o", "json"], environ=ENVIRON)
+    called = invoke(["run", "-p", str(tmp_path), "-v", "good"], environ=ENVIRON)
 
     codes = [each["code"] for each in checked.document["diagnostics"]]
     assert case.code in codes
@@ -55,5 +55,5 @@ def test_a_hostile_file_refuses_the_project(case, tmp_path):
         assert_harmless(seen)
         assert seen.exit == OUTCOMES["REFUSE"].exit
     assert (called.stdout, called.log) == ("", [])
-    assert f"{case.file}:{found['line']}:{found['column']}" in called.stderr
+    assert f":{found['line']}:{found['column']}: error[{case.code}]" in called.stderr
     assert not (tmp_path / "ran").exists()

@@ -98,6 +98,10 @@ class Services:
             self._made[make] = make()
         return cast("S", self._made[make])
 
+    def put(self, make: Callable[[], S], made: S) -> None:
+        """Let `made` stand where `make` would be called."""
+        self._made[make] = made
+
     async def close(self) -> None:
         while self._made:
             _, shared = self._made.popitem()

@@ -15,7 +15,7 @@ from pydantic_core import PydanticCustomError
 from toolrt.bindings.base import BindContext, Binding, Described, Kind, Spec, Unfinished
 from toolrt.bindings.python_calls import Inline, InThread, Linked, OnLoop, link
 from toolrt.bindings.python_drift import drift
-from toolrt.bindings.python_imports import DOTTED, import_from
+from toolrt.bindings.python_imports import DOTTED, import_from, looking_at
 from toolrt.bindings.python_targets import Target, callee_of, find_target
 from toolrt.bindings.threads import ThreadPool
 from toolrt.core.faults import Fault, FaultError
@@ -80,6 +80,15 @@ class PythonSpec(Spec):
 
 def describe(spec: PythonSpec, context: BindContext) -> Described:
     """Schema and description from signature and docstring; faults are in the context."""
+    try:
+        with looking_at(_label(spec), context.project):
+            return _described(spec, context)
+    except FaultError as error:
+        context.faults.extend(error.under("call"))
+        return Described(_NO_PARAMETERS, "")
+
+
+def _described(spec: PythonSpec, context: BindContext) -> Described:
     target = _target(spec, context, dict)
     if target is None:
         return Described(_NO_PARAMETERS, "")
@@ -96,10 +105,10 @@ def describe(spec: PythonSpec, context: BindContext) -> Described:
 def marked(spec: PythonSpec, context: BindContext) -> Mapping[str, Any]:
     """Tool keys that the callable's author wrote with `@tool`."""
     try:
-        target = find_target(context.project, spec.call, spec.object, dict)
+        with looking_at(_label(spec), context.project):
+            mark = mark_of(find_target(context.project, spec.call, spec.object, dict).declared)
     except FaultError:
         return {}  # `bind` reports it
-    mark = mark_of(target.declared)
     return mark.options if mark else {}
 
 
@@ -107,6 +116,15 @@ def bind(spec: PythonSpec, context: BindContext) -> Binding:
     """Link a tool to its callable; faults are in the context."""
     if not context.imports:
         return Unfinished("it was loaded without imports")
+    try:
+        with looking_at(_label(spec), context.project):
+            return _bound(spec, context)
+    except FaultError as error:
+        context.faults.extend(error.under("call"))
+        return Unfinished("its callable is at fault")
+
+
+def _bound(spec: PythonSpec, context: BindContext) -> Binding:
     init = _init(spec, context)
     target = _target(spec, context, init)
     if target is None:
@@ -121,6 +139,10 @@ def bind(spec: PythonSpec, context: BindContext) -> Binding:
     if _is_async(target.declared):
         return OnLoop(linked)
     return Inline(linked) if spec.run_in == "inline" else _in_thread(linked, context)
+
+
+def _label(spec: PythonSpec) -> str:
+    return spec.object or (spec.call if isinstance(spec.call, str) else "the callable")
 
 
 def _target(spec: PythonSpec, context: BindContext, init: Init) -> Target | None:

@@ -8,6 +8,7 @@ import re
 from pathlib import Path
 
 from toolrt.core.errors import BindingError, CallError
+from toolrt.core.redaction import without_credentials
 
 _LONGEST = 300
 _PATH = re.compile(r"(?<![\w:/.~-])/(?:[^\s/'\"`,;:()<>]+/)*[^\s/'\"`,;:()<>]+")
@@ -40,9 +41,9 @@ def failure_of(error: BaseException, project: Path) -> CallError:
 
 
 def message_of(error: BaseException, project: Path) -> str:
-    """`TypeName: first line`, without absolute paths, at most 300 characters."""
+    """`TypeName: first line`, without absolute paths or credentials, at most 300 characters."""
     name = type(error).__name__
-    text = without_paths(_first_line(error), project)
+    text = without_paths(without_credentials(_first_line(error)), project)
     message = f"{name}: {text}" if text else name
     return message if len(message) <= _LONGEST else f"{message[: _LONGEST - 1]}…"
 

@@ -9,7 +9,8 @@ import pkgutil
 import re
 import sys
 import traceback
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from toolrt.core.names import did_you_mean
 
 DOTTED = r"^[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*(\.[A-Za-z_]\w*)*$"
 
+_PACKAGE = Path(__file__).parents[1]
 _OWNERS: dict[str, Path] = {}
 """Top-level module -> the project that it was last imported from."""
 
@@ -47,6 +49,29 @@ def attribute_of(owner: Any, name: str, label: str) -> Any:
     except AttributeError:
         known = [each for each in dir(owner) if not each.startswith("_")]
     raise _failed(f"`{label}` has no `{name}`", did_you_mean(name, known))
+
+
+@contextmanager
+def looking_at(label: str, project: Path) -> Iterator[None]:
+    """Turns what user code raises while a callable is looked at into a FaultError (import-failed).
+
+    Attributes, signatures and annotations may run code; what our own code raises passes.
+    """
+    try:
+        yield
+    except (FaultError, KeyboardInterrupt):
+        raise
+    except BaseException as error:
+        if isinstance(error, Exception) and _is_ours(error):
+            raise
+        place = _place(error, project)
+        message = f"looking at `{label}` failed: {message_of(error, project)}"
+        raise _failed(f"{message} ({place})" if place else message) from error
+
+
+def _is_ours(error: Exception) -> bool:
+    frames = traceback.extract_tb(error.__traceback__)
+    return Path(frames[-1].filename).is_relative_to(_PACKAGE)
 
 
 def _module(project: Path, name: str) -> Any:

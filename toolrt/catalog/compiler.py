@@ -5,7 +5,7 @@ when no file has an error.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from hashlib import sha256
 
@@ -17,6 +17,7 @@ from toolrt.catalog.targets import check_targets
 from toolrt.catalog.tools import compile_tool
 from toolrt.catalog.workshop import Workshop
 from toolrt.core.faults import Fault
+from toolrt.core.redaction import Redactor
 from toolrt.expressions.references import References
 from toolrt.loading.diagnostics import Diagnostic
 from toolrt.loading.loader import LoadedFiles, WrittenTool
@@ -28,6 +29,7 @@ class Compiled:
 
     snapshot: Snapshot | None
     files: LoadedFiles
+    redactor: Redactor
 
     @property
     def ok(self) -> bool:
@@ -35,8 +37,11 @@ class Compiled:
 
     @cached_property
     def diagnostics(self) -> list[Diagnostic]:
-        """Everything found in the files, in order of place."""
-        return self.files.diagnostics()
+        """Everything found in the files, in order of place; what a module that failed says of a
+        secret is masked.
+        """
+        mask = self.redactor.excerpt
+        return [replace(each, message=mask(each.message)) for each in self.files.diagnostics()]
 
     @property
     def sources(self) -> Mapping[str, str]:
@@ -63,9 +68,10 @@ def compile_files(
         if entry is not None:
             entries[entry.name] = entry
     if files.has_errors():
-        return Compiled(None, files)
+        return Compiled(None, files, references.redactor)
     tools = dict(sorted(entries.items()))
-    return Compiled(Snapshot(generation, fingerprint(files), tools, files.project.vars), files)
+    snapshot = Snapshot(generation, fingerprint(files), tools, files.project.vars)
+    return Compiled(snapshot, files, references.redactor)
 
 
 def fingerprint(files: LoadedFiles) -> str:

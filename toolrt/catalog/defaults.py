@@ -11,6 +11,7 @@ from toolrt.core.faults import Fault
 from toolrt.core.faults import Path as FaultPath
 from toolrt.loading.layers import Layered
 from toolrt.loading.loader import LoadedFiles, validated
+from toolrt.loading.resets import reset_faults
 from toolrt.manifest import planned
 from toolrt.manifest.tool import ToolManifest
 
@@ -26,6 +27,7 @@ def check_defaults(files: LoadedFiles) -> None:
 
 def _of_tool(layered: Layered) -> Iterator[Fault]:
     _, faults = validated(ToolManifest, layered.merged, layered.source_text)
+    faults += reset_faults(ToolManifest, layered)
     return (fault for fault in faults if not _is_left_to_tools(fault))
 
 
@@ -37,6 +39,7 @@ def _of_kinds(layered: Layered) -> Iterator[Fault]:
 
         _, faults = validated(kind(name).spec, layered.merged[name], source_text)
         yield from (fault.under(name) for fault in faults if not _is_left_to_tools(fault))
+        yield from reset_faults(kind(name).spec, layered, name)
 
 
 def _is_left_to_tools(fault: Fault) -> bool:

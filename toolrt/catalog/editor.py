@@ -4,37 +4,36 @@ They say what may be written where, short forms included, so that an editor comp
 while one types. `toolrt check` remains the judge: it also knows names, files and callables.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
-from pydantic import BaseModel
-
 from toolrt.bindings.base import KINDS, kind
-from toolrt.manifest.parameters import SOURCES, TYPES
+from toolrt.catalog.editor_words import (
+    DEFS,
+    TEXT,
+    as_layer,
+    definitions_of,
+    map_of,
+    nullable,
+)
+from toolrt.manifest.parameters import NAME as PARAMETER_NAME
+from toolrt.manifest.parameters import OWN_WORDS, RESERVED, SOURCES, TYPES
 from toolrt.manifest.policy import PoliciesFile
 from toolrt.manifest.project import ProjectFile
-from toolrt.manifest.scalars import Duration
-from toolrt.manifest.tool import KIND_NAMES, ToolManifest, ToolsFile
+from toolrt.manifest.tool import KIND_NAMES, NAME, ToolManifest, ToolsFile
+from toolrt.schemas.keywords import ROLES
 
 DRAFT = "https://json-schema.org/draft/2020-12/schema"
-TEXT: dict[str, Any] = {"type": "string"}
-ANYTHING: dict[str, Any] = {}
-_DEFS = "#/$defs/"
+_ANYTHING: dict[str, Any] = {}
+_ANCHORS = {"^x-": _ANYTHING}
 
-SHORT: Mapping[str, dict[str, Any]] = {
-    "cache": {"$ref": f"{_DEFS}duration"},
-    "command": {"type": "array", "minItems": 1},
-    "fallback": TEXT,
-    "hitl": {"enum": ["none", "confirm", "input", "external"]},
-    "http": TEXT,
-    "idempotency_key": TEXT,
-    "python": TEXT,
-    "rate": {"type": "string", "pattern": "^[0-9]+/"},
-    "retry": {"const": "none"},
-    "shell": TEXT,
-    "timeout": {"$ref": f"{_DEFS}duration"},
+SHORT_KINDS: Mapping[str, str] = {
+    "command": "argv",
+    "http": "url",
+    "python": "call",
+    "shell": "script",
 }
-"""What the short form of a tool's key looks like, beside its mapping."""
+"""Kind -> the option that its short form is."""
 
 
 def editor_schema(which: str = "tools") -> dict[str, Any]:
@@ -47,135 +46,138 @@ def editor_schema(which: str = "tools") -> dict[str, Any]:
 
 
 def _tools() -> dict[str, Any]:
-    schema, definitions = _parts(ToolsFile)
-    tool = _tool(definitions)
-    definitions["tool"] = tool
-    definitions["defaults"] = {k: v for k, v in tool.items() if k != "oneOf"}
+    schema, definitions = definitions_of(ToolsFile)
+    definitions |= _of_tool()
     properties = schema["properties"]
-    properties["tools"] = _map_of({"$ref": f"{_DEFS}tool"})
-    properties["defaults"] = {"$ref": f"{_DEFS}defaults"}
-    return _file("toolrt tools file", schema, definitions, {"^x-": ANYTHING})
+    properties["tools"] = nullable(
+        {**map_of({"$ref": f"{DEFS}tool"}), "propertyNames": {"pattern": NAME}}
+    )
+    properties["defaults"] = nullable({"$ref": f"{DEFS}defaults"})
+    return _file("toolrt tools file", schema, definitions, _ANCHORS)
 
 
 def _policies() -> dict[str, Any]:
-    return _file("toolrt policies file", *_parts(PoliciesFile))
+    return _file("toolrt policies file", *definitions_of(PoliciesFile))
 
 
 def _project() -> dict[str, Any]:
-    schema, definitions = _parts(ProjectFile)
-    definitions["tool"] = _tool(definitions)
-    schema["properties"]["defaults"] = {
-        k: v for k, v in definitions.pop("tool").items() if k != "oneOf"
-    }
-    return _file("toolrt project file", schema, definitions, {"^x-": ANYTHING})
-
-
-_MAKERS = {"tools": _tools, "policies": _policies, "project": _project}
-
-
-def _tool(definitions: dict[str, Any]) -> dict[str, Any]:
-    """The schema of a tool; what it refers to is added to `definitions`."""
-    schema, inner = _parts(ToolManifest)
-    definitions.update(inner)
-    definitions["duration"] = _parts_of_duration()
-    definitions["parameter"] = _parameter()
+    schema, definitions = definitions_of(ProjectFile)
+    definitions |= _of_tool()
     properties = schema["properties"]
+    properties["defaults"] = {"$ref": f"{DEFS}defaults"}
+    schema["properties"] = {name: nullable(one) for name, one in properties.items()}
+    return _file("toolrt project file", schema, definitions, _ANCHORS)
+
+
+_MAKERS: Mapping[str, Callable[[], dict[str, Any]]] = {
+    "tools": _tools,
+    "policies": _policies,
+    "project": _project,
+}
+
+
+def _of_tool() -> dict[str, Any]:
+    """The definitions `tool` and `defaults`, and all that they refer to.
+
+    A tool is one layer of several: what is required may stand in another, and `null` resets.
+    """
+    keys, definitions = definitions_of(ToolManifest)
+    properties = keys["properties"]
     for name in KINDS:
-        spec, below = _parts(kind(name).spec)
-        definitions.update(below)
-        definitions[name] = spec
-        properties[name] = {"$ref": f"{_DEFS}{name}"}
-    properties["parameters"] = _map_of({"$ref": f"{_DEFS}parameter"})
-    for name, short in SHORT.items():
-        properties[name] = {"anyOf": [short, _without_default(properties[name])]}
-    for name, one in properties.items():
-        properties[name] = {"anyOf": [one, {"type": "null"}]} if one else one
-    schema["oneOf"] = [*({"required": [name]} for name in KIND_NAMES), _WITHOUT_KIND]
-    return schema
+        spec, below = definitions_of(kind(name).spec)
+        definitions |= {**below, name: spec}
+        short = spec["properties"][SHORT_KINDS[name]]
+        properties[name] = {"anyOf": [short, {"$ref": f"{DEFS}{name}"}]}
+    definitions |= {"parameter": _parameter(), "schema": _schema()}
+    properties["parameters"] = _parameters()
+    properties["input_schema"] = _input_schema()
+    properties["output_schema"] = {"type": "object", "$ref": f"{DEFS}schema"}
+    layer = as_layer(keys, definitions)
+    definitions["defaults"] = definitions["ToolManifest"] = layer
+    definitions["tool"] = {**layer, "oneOf": [*map(_has, KIND_NAMES), _WITHOUT_KIND]}
+    return definitions
+
+
+def _has(name: str) -> dict[str, Any]:
+    return {"required": [name], "properties": {name: {"not": {"type": "null"}}}}
 
 
 _WITHOUT_KIND: dict[str, Any] = {
-    "not": {"anyOf": [{"required": [name]} for name in KIND_NAMES]},
+    "not": {"anyOf": [_has(name) for name in KIND_NAMES]},
     "required": ["hitl"],
 }
 
 
+def _parameters() -> dict[str, Any]:
+    whole_schema = {
+        "required": ["type", "properties"],
+        "properties": {"type": {"const": "object"}, "properties": {"type": "object"}},
+    }
+    return {
+        **map_of({"$ref": f"{DEFS}parameter"}),
+        "propertyNames": {"pattern": f"^{PARAMETER_NAME}$", "not": {"enum": sorted(RESERVED)}},
+        "not": whole_schema,
+    }
+
+
 def _parameter() -> dict[str, Any]:
-    type_name = {"enum": list(TYPES)}
+    """A type, or JSON Schema with our own words; other words are judged by `check`."""
+    required = {"required": {"type": ["boolean", "array"]}}
+    long = {"type": "object", "properties": {**_keywords(), **required, **_own_words()}}
+    return {"anyOf": [{"enum": list(TYPES)}, {**long, **_RULES}]}
+
+
+def _input_schema() -> dict[str, Any]:
+    named = {"allOf": [{"$ref": f"{DEFS}schema"}, {"properties": _own_words(), **_RULES}]}
+    return {
+        "type": "object",
+        "properties": {"type": {"const": "object"}, "properties": map_of(named)},
+    }
+
+
+_IS_PATH = {"required": ["format"], "properties": {"format": {"const": "path"}}}
+_RULES: dict[str, Any] = {
+    "not": {"required": ["from", "default_from"]},
+    "dependentSchemas": {
+        "root": {"anyOf": [_IS_PATH, {"required": ["items"], "properties": {"items": _IS_PATH}}]}
+    },
+}
+"""Words of ours that do not go together, or not alone."""
+
+
+def _own_words() -> dict[str, Any]:
     source = {"anyOf": [{"enum": list(SOURCES)}, {"type": "string", "pattern": "^caller.claims."}]}
-    own = {
-        "type": {"anyOf": [type_name, {"type": "array", "items": type_name}]},
-        "required": {"type": ["boolean", "array"]},
-        "from": source,
-        "default_from": source,
-        "sensitive": {"type": "boolean"},
-        "allow_dash": {"type": "boolean"},
-        "root": TEXT,
-        "description": TEXT,
+    flag = {"type": "boolean"}
+    known = {"sensitive": flag, "allow_dash": flag, "root": TEXT, "from": source}
+    return {word: {**known, "default_from": source}[word] for word in sorted(OWN_WORDS)}
+
+
+def _schema() -> dict[str, Any]:
+    """JSON Schema, as far as an editor should help with it."""
+    return {"type": ["object", "boolean"], "properties": _keywords()}
+
+
+def _keywords() -> dict[str, Any]:
+    """The words of JSON Schema, those that people write most with what they take."""
+    inner = {"$ref": f"{DEFS}schema"}
+    by_role: Mapping[str, dict[str, Any]] = {
+        "schema": {"anyOf": [inner, {"type": "array", "items": inner}]},
+        "schemas": {"type": "array", "items": inner},
+        "named": map_of({"anyOf": [inner, {"type": "array"}]}),
     }
-    rest = {"type": ["object", "boolean"]}
-    long = {"type": "object", "properties": {**_keywords(rest), **own}}
-    return {"anyOf": [type_name, long]}
-
-
-def _keywords(schema: dict[str, Any]) -> dict[str, Any]:
-    """The JSON Schema words that people write most, so that editors offer them."""
     number, count = {"type": "number"}, {"type": "integer", "minimum": 0}
-    return {
-        "default": ANYTHING,
+    type_name = {"enum": list(TYPES)}
+    known = {
+        "type": {"anyOf": [type_name, {"type": "array", "items": type_name}]},
+        "description": TEXT,
         "enum": {"type": "array"},
-        "const": ANYTHING,
         "examples": {"type": "array"},
-        "minimum": number,
-        "maximum": number,
-        "exclusiveMinimum": number,
-        "exclusiveMaximum": number,
-        "multipleOf": number,
-        "minLength": count,
-        "maxLength": count,
-        "minItems": count,
-        "maxItems": count,
-        "pattern": TEXT,
-        "format": TEXT,
-        "items": schema,
-        "properties": {"type": "object", "additionalProperties": schema},
+        "pattern": {"type": "string"},
+        "format": {"type": "string"},
+        **dict.fromkeys(("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"), number),
+        **dict.fromkeys(("minLength", "maxLength", "minItems", "maxItems"), count),
     }
-
-
-def _parts(model: type[BaseModel]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """A model's schema, and the definitions that it refers to."""
-    schema = _untitled(model.model_json_schema(ref_template=_DEFS + "{model}"))
-    return schema, schema.pop("$defs", {})
-
-
-def _parts_of_duration() -> dict[str, Any]:
-    class Holder(BaseModel):
-        value: Duration
-
-    return dict(Holder.model_json_schema()["properties"]["value"], title="duration")
-
-
-def _untitled(schema: Any) -> Any:
-    """Without the titles that pydantic makes up; a property that is called title stays."""
-    if isinstance(schema, list):
-        return [_untitled(one) for one in schema]
-    if not isinstance(schema, dict):
-        return schema
-    return {
-        key: {name: _untitled(one) for name, one in value.items()}
-        if key == "properties"
-        else _untitled(value)
-        for key, value in schema.items()
-        if not (key == "title" and isinstance(value, str))
-    }
-
-
-def _without_default(schema: dict[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in schema.items() if key != "default"}
-
-
-def _map_of(schema: dict[str, Any]) -> dict[str, Any]:
-    return {"type": "object", "additionalProperties": schema}
+    return {word: known.get(word, by_role.get(role, _ANYTHING)) for word, role in ROLES.items()}
 
 
 def _file(
@@ -187,6 +189,4 @@ def _file(
     made = {"$schema": DRAFT, "title": title, **schema}
     if patterns:
         made["patternProperties"] = patterns
-    if definitions:
-        made["$defs"] = definitions
-    return made
+    return {**made, "$defs": definitions}

@@ -11,6 +11,7 @@ from toolrt.core.names import nearest
 from toolrt.loading.layers import Layered
 from toolrt.loading.loader import validated
 from toolrt.loading.problems import mended
+from toolrt.loading.resets import reset_faults
 from toolrt.manifest.tool import KIND_NAMES, ToolManifest
 
 OF_EXPRESSIONS = frozenset(
@@ -75,6 +76,7 @@ def implementation(layered: Layered, faults: list[Fault]) -> Implementation | No
 
     spec, found = validated(chosen.spec, layered.merged[chosen.name], source_text)
     faults += [fault.under(chosen.name) for fault in found]
+    faults += reset_faults(chosen.spec, layered, chosen.name)
     if spec is not None:
         return Implementation(chosen, spec)
     rest = mended(chosen.spec, layered.merged[chosen.name], found)
@@ -86,7 +88,12 @@ def _wrong_kinds(named: list[str], merged: Mapping[str, Any]) -> list[Fault]:
     if named:
         message = f"`{named[0]}` and `{named[1]}`: a tool has exactly one kind"
         return [Fault("one-kind", message, (named[1],), "make it two tools", on_key=True)]
-    if any(nearest(key, KIND_NAMES) for key in merged):
-        return []  # the misspelt key is reported as such
+    if any(nearest(key, KIND_NAMES) for key in merged) or _has_odd_hitl(merged):
+        return []  # the misspelt key or value is reported as such
     message = f"a tool needs exactly one of {', '.join(KIND_NAMES)}"
     return [Fault("no-kind", message, on_key=True)]
+
+
+def _has_odd_hitl(merged: Mapping[str, Any]) -> bool:
+    mode = child(merged.get("hitl"), "mode")
+    return "hitl" in merged and mode not in ("none", "confirm", "input")

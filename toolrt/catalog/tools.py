@@ -24,6 +24,7 @@ from toolrt.expressions.references import Reference
 from toolrt.loading.layers import Layer, Layered
 from toolrt.loading.loader import WrittenTool, validated
 from toolrt.loading.problems import mended
+from toolrt.loading.resets import reset_faults
 from toolrt.manifest import planned
 from toolrt.manifest.longform import long_tool
 from toolrt.manifest.parameters import Parameters
@@ -140,7 +141,7 @@ class _Compiling:
         """The merged tool; keys that are wrong are reported and left out, and the rest counts."""
         source_text = self.layered.source_text
         manifest, faults = validated(ToolManifest, self.merged, source_text)
-        self.faults += faults
+        self.faults += [*faults, *reset_faults(ToolManifest, self.layered)]
         if manifest is not None:
             return manifest
         wrong = {fault.path[0] for fault in faults if fault.path}
@@ -204,7 +205,7 @@ class _Compiling:
         """Take over a kind's faults, as paths from the tool."""
         for fault in context.faults:
             placed = fault.moved(self._as_written(made.from_tool(fault.path)))
-            if placed not in self.faults and not self._is_explained(placed):
+            if placed not in self.faults and not self._is_explained(placed, made):
                 self.faults.append(placed)
 
     def _as_written(self, path: FaultPath) -> FaultPath:
@@ -213,15 +214,22 @@ class _Compiling:
             return path
         return ("input_schema", "properties", *path[1:])
 
-    def _is_explained(self, fault: Fault) -> bool:
+    def _is_explained(self, fault: Fault, made: Implementation) -> bool:
         """Whether a fault is only the shadow of something that is known elsewhere."""
+        if made.is_mended and self._names_wrong_option(fault, made.kind.name):
+            return True
         if fault.code == "unknown-target":
             target = child(self.merged[str(fault.path[0])], "target")
-            return target in self.workshop.files.broken_targets
+            return self.workshop.files.is_broken_target(target)
         if fault.code != "unused-parameter":
             return False
         is_wrong = any(one.path[: len(fault.path)] == fault.path for one in self.faults)
-        return is_wrong or self._names_elsewhere(str(fault.path[-1]))
+        return is_wrong or made.is_mended or self._names_elsewhere(str(fault.path[-1]))
+
+    def _names_wrong_option(self, fault: Fault, kind: str) -> bool:
+        """Whether a fault is about an option of the kind that was left out, being wrong itself."""
+        paths = (one.path for one in self.faults if one.path[:1] == (kind,))
+        return any(f"`{path[1]}`" in fault.message for path in paths if len(path) > 1)
 
     def _names_elsewhere(self, parameter: str) -> bool:
         """Whether an expression outside of the kind's options names the parameter."""

@@ -4,6 +4,7 @@ First half of the journey from YAML to a snapshot: what comes out is every tool 
 every target, and a diagnostic for each fault of each file. The catalogue does the rest.
 """
 
+import os
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,10 +15,11 @@ from pydantic import BaseModel, ValidationError
 from toolrt.core.faults import MISSING, Fault, child
 from toolrt.core.faults import Path as FaultPath
 from toolrt.loading.diagnostics import Diagnostic, in_order, place_of
+from toolrt.loading.files import UnreadableError, content, manifest_files
 from toolrt.loading.findings import Finding, InDocument, InLayers
 from toolrt.loading.layers import Layer, Layered, replaced
 from toolrt.loading.problems import existing_path, faults_of
-from toolrt.loading.reader import Document, read
+from toolrt.loading.reader import Document, read, unreadable
 from toolrt.manifest import planned
 from toolrt.manifest.longform import long_tool
 from toolrt.manifest.policy import PoliciesFile
@@ -26,7 +28,6 @@ from toolrt.manifest.target import Target
 from toolrt.manifest.tool import ToolsFile
 
 PROJECT_FILE = "toolrt.yaml"
-_SUFFIXES = {".yaml", ".yml"}
 _REPAIRS = 20
 _NO_VALUE = {"unknown-anchor", "alias-to-itself"}
 
@@ -68,6 +69,7 @@ class LoadedFiles:
     tools: list[WrittenTool] = field(default_factory=list)
     targets: dict[str, WrittenTarget] = field(default_factory=dict)
     broken_targets: set[str] = field(default_factory=set)
+    knows_targets: bool = True
     defaults: list[Layer] = field(default_factory=list)
     documents: list[Document] = field(default_factory=list)
     findings: list[Finding] = field(default_factory=list)
@@ -86,6 +88,10 @@ class LoadedFiles:
         """Add faults of the tool or the defaults at `path`, wherever layers wrote the values."""
         place = InLayers(layered)
         self.findings += [Finding(fault, place, path) for fault in faults]
+
+    def is_broken_target(self, name: Any) -> bool:
+        """Whether a target of that name may be declared, in something that has errors."""
+        return name in self.broken_targets or not self.knows_targets
 
     def has_errors(self) -> bool:
         """Whether the project may not be used."""
@@ -111,32 +117,30 @@ def load_files(root: Path) -> LoadedFiles:
     _load_project(files)
     for document in _documents(files, files.project.tools_dir):
         _load_tools(files, document)
+    files.knows_targets &= all(document.data is not None for document in files.documents)
     for document in _documents(files, files.project.policies_dir, allow_merge=False):
         _load_policies(files, document)
     return files
 
 
 def _documents(files: LoadedFiles, folder: str, *, allow_merge: bool = True) -> Iterator[Document]:
-    for path in manifest_files(files.root / folder):
+    try:
+        paths = manifest_files(files.root / folder)
+    except UnreadableError as error:
+        files.documents.append(unreadable(folder, str(error)))
+        return
+    for path in paths:
         yield from _read(files, path, allow_merge=allow_merge)
-
-
-def manifest_files(folder: Path) -> list[Path]:
-    """The YAML files of a folder by name; editors' backups and hidden files are passed over."""
-    if not folder.is_dir():
-        return []
-    return sorted(
-        path
-        for path in folder.iterdir()
-        if path.suffix in _SUFFIXES and not path.name.startswith((".", "#")) and path.is_file()
-    )
 
 
 def _read(files: LoadedFiles, path: Path, *, allow_merge: bool = True) -> Iterator[Document]:
     """The document of a file, then one for each value that a duplicate key hid."""
     inside = path.is_relative_to(files.root)
     shown = path.relative_to(files.root).as_posix() if inside else str(path)
-    document = read(path.read_bytes(), shown, allow_merge=allow_merge)
+    try:
+        document = read(content(path), shown, allow_merge=allow_merge)
+    except UnreadableError as error:
+        document = unreadable(shown, str(error))
     files.documents.append(document)
     for one in (document, *document.variants()):
         if one.data is None:
@@ -149,7 +153,7 @@ def _read(files: LoadedFiles, path: Path, *, allow_merge: bool = True) -> Iterat
 
 def _load_project(files: LoadedFiles) -> None:
     path = files.root / PROJECT_FILE
-    if not path.is_file():
+    if not os.path.lexists(path):
         return
     for document in _read(files, path):
         data = _without_anchors(document.data)
@@ -232,8 +236,9 @@ def _validated(
         return made
     for fault in faults:
         data = _without(data, fault.path[: 2 if fault.path[:1] == ("targets",) else 1])
-        if fault.path[:1] == ("targets",) and len(fault.path) > 1:
-            files.broken_targets.add(str(fault.path[1]))
+        if fault.path[:1] == ("targets",):
+            files.broken_targets.update(map(str, fault.path[1:2]))
+            files.knows_targets &= len(fault.path) > 1
     return validated(model, data, document.source_text)[0]
 
 

@@ -42,7 +42,15 @@ def faults_of(error: ValidationError, model: type[BaseModel], data: Any) -> list
         fault = _fault(problem, model, data)
         by_place.setdefault((fault.path, fault.on_key), []).append(fault)
     folded = [_folded(faults) for faults in by_place.values()]
-    return [fault for fault in folded if not _is_misspelt(fault, folded)]
+    return [f for f in folded if not (_is_misspelt(f, folded) or _is_told_below(f, folded))]
+
+
+def _is_told_below(fault: Fault, faults: list[Fault]) -> bool:
+    """Whether another branch of a union took the value, and refused something inside of it."""
+    path, depth = fault.path, len(fault.path)
+    return not fault.on_key and any(
+        len(each.path) > depth and each.path[:depth] == path for each in faults
+    )
 
 
 def _is_misspelt(missing: Fault, faults: list[Fault]) -> bool:
@@ -103,9 +111,13 @@ def _fault(problem: Any, model: type[BaseModel], data: Any) -> Fault:
     return Fault(code, problem["msg"], path)
 
 
-def _unknown_key(problem: Any, path: Path, model: type[BaseModel]) -> Fault:
-    name = str(problem["loc"][-1])
-    known = field_names(model, path[:-1])
+def _unknown_key(_problem: Any, path: Path, model: type[BaseModel]) -> Fault:
+    return unknown_key(path, field_names(model, path[:-1]))
+
+
+def unknown_key(path: Path, known: set[str]) -> Fault:
+    """The fault of a key that is none of `known`, with the nearest right one."""
+    name = str(path[-1])
     hint = did_you_mean(name, known) or (f"known here: {_listed(sorted(known))}" if known else None)
     return Fault("unknown-key", f"unknown key `{name}`", path, hint, on_key=True)
 

@@ -86,7 +86,7 @@ def read(source: bytes, file: str, *, allow_merge: bool = True) -> Document:
     Never raises for what the bytes are. `allow_merge` false refuses `<<`, as policies do.
     """
     if len(source) > SIZE_LIMIT:
-        message = f"{len(source)} bytes, and {SIZE_LIMIT >> 20} MiB is the most for one file"
+        message = f"larger than {SIZE_LIMIT >> 20} MiB, which is the most for one file"
         return _unusable(file, "", Fault("too-large", message, hint="split it"))
     text, problem = decode(source)
     if problem is not None:
@@ -102,6 +102,11 @@ def read(source: bytes, file: str, *, allow_merge: bool = True) -> Document:
     except TooManyFaultsError:
         pass
     return Document(file, text, data, diagnosis.found, tuple(assembly.repeats), _lookup=lookup)
+
+
+def unreadable(file: str, why: str) -> Document:
+    """Stands for a file whose bytes could not be had."""
+    return _unusable(file, "", Fault("unreadable-file", f"{file} cannot be read: {why}"))
 
 
 def _unusable(file: str, text: str, fault: Fault, index: int = 0) -> Document:

@@ -1,10 +1,10 @@
 """Options of the kinds that a later part makes work; each moves to its kind when that is there."""
 
-from typing import Any
+from typing import Any, ClassVar
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
-from toolrt.manifest.written import Written, require_one
+from toolrt.manifest.written import OneOf, Written
 
 
 class McpOptions(Written):
@@ -14,18 +14,15 @@ class McpOptions(Written):
     tool: str
 
 
-class AgentOptions(Written):
+class AgentOptions(OneOf):
     """Another agent, reached in exactly one of three ways; `input` is what it is given."""
+
+    choices: ClassVar[tuple[str, ...]] = ("python", "http", "mcp")
 
     python: str | None = None
     http: str | dict[str, Any] | None = None
     mcp: McpOptions | None = None
     input: Any = None
-
-    @model_validator(mode="after")
-    def _one_way(self) -> "AgentOptions":
-        require_one(self, "python", "http", "mcp")
-        return self
 
 
 class ProviderOptions(Written):

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field
+from pydantic import BeforeValidator, Field, WithJsonSchema
 from pydantic_core import PydanticCustomError
 
 from toolrt.manifest.scalars import Duration
@@ -80,4 +80,8 @@ TimeoutOption = Annotated[Timeout, BeforeValidator(long_timeout)]
 RetryOption = Annotated[Retry, BeforeValidator(long_retry)]
 RateOption = Annotated[Rate, BeforeValidator(long_rate)]
 CacheOption = Annotated[Cache, BeforeValidator(long_cache)]
-Concurrency = Annotated[int | Literal["serial"], BeforeValidator(_concurrency)]
+Concurrency = Annotated[
+    int | Literal["serial"],
+    BeforeValidator(_concurrency),
+    WithJsonSchema({"anyOf": [{"type": "integer", "minimum": 1}, {"const": "serial"}]}),
+]

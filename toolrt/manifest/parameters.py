@@ -16,7 +16,8 @@ TYPES = ("string", "integer", "number", "boolean", "array", "object", "null")
 RESERVED = frozenset({"caller", "call", "vars", "result", "steps", "item"})
 SOURCES = ("caller.principal", "caller.tenant", "caller.session")
 OWN_WORDS = frozenset({"from", "default_from", "root", "allow_dash", "sensitive"})
-_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
+NAME = "[A-Za-z_][A-Za-z0-9_]{0,63}"
+_NAME = re.compile(NAME)
 _OTHER_TYPE_NAMES = {
     "str": "string",
     "text": "string",
@@ -177,7 +178,7 @@ class _Reading:
         long = {"type": raw} if isinstance(raw, str) else raw
         if not isinstance(long, dict):
             self._fault("wrong-type", "expected a type or a mapping", name)
-            return
+            long = {}
         self._type(long, name, short=isinstance(raw, str))
         required = long.get("required")
         schema = dict(long)

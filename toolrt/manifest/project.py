@@ -1,11 +1,11 @@
 """`toolrt.yaml`: the project's own settings. All of it is optional."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Discriminator, Field, Tag, model_validator
 
 from toolrt.manifest.scalars import Duration
-from toolrt.manifest.written import Written, require_one
+from toolrt.manifest.written import OneOf, Written
 
 
 class SecretFiles(Written):
@@ -44,8 +44,10 @@ class Credential(Written):
     header: str
 
 
-class Identity(Written):
+class Identity(OneOf):
     """Maps exactly one proof of identity to a caller."""
+
+    choices: ClassVar[tuple[str, ...]] = ("token_hash", "os_user", "claim")
 
     token_hash: str | None = None
     os_user: str | None = None
@@ -54,11 +56,6 @@ class Identity(Written):
     roles: list[str] = Field(default_factory=list)
     tenant: str | None = None
     may: list[Literal["call", "approve", "admin"]] = Field(default_factory=list)
-
-    @model_validator(mode="after")
-    def _one_proof(self) -> "Identity":
-        require_one(self, "token_hash", "os_user", "claim")
-        return self
 
 
 class Serve(Written):

@@ -1,11 +1,11 @@
 """`result`: what becomes of a binding's value before anyone sees it."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import BeforeValidator, Field
 
 from toolrt.manifest.scalars import Duration, Size
-from toolrt.manifest.written import Written, long_form, require_one
+from toolrt.manifest.written import OneOf, Written, long_form
 
 
 class ResultOptions(Written):
@@ -54,17 +54,14 @@ class Verify(Written):
     applied_when: str
 
 
-class Fallback(Written):
+class Fallback(OneOf):
     """Exactly one of another tool, a static value, or a stale cached answer."""
+
+    choices: ClassVar[tuple[str, ...]] = ("tool", "value", "stale")
 
     tool: str | None = None
     value: Any = None
     stale: bool | None = None
-
-    @model_validator(mode="after")
-    def _one_way(self) -> "Fallback":
-        require_one(self, "tool", "value", "stale")
-        return self
 
 
 class Poll(Written):

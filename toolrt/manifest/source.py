@@ -1,16 +1,18 @@
 """Where the tools of a source come from: an MCP server, an OpenAPI document, a Python object."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import BeforeValidator, ConfigDict, Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from toolrt.manifest.limits import TimeoutOption
-from toolrt.manifest.written import Written, long_form, require_one
+from toolrt.manifest.written import OneOf, Written, long_form
 
 
-class McpSource(Written):
+class McpSource(OneOf):
     """A server that is started by `command`, or reached at `url` or `target`."""
+
+    choices: ClassVar[tuple[str, ...]] = ("command", "url", "target")
 
     command: list[str] | None = Field(default=None, min_length=1)
     url: str | None = None
@@ -18,14 +20,11 @@ class McpSource(Written):
     env: dict[str, str | None] = Field(default_factory=dict)
     timeout: TimeoutOption | None = None
 
-    @model_validator(mode="after")
-    def _one_way(self) -> "McpSource":
-        require_one(self, "command", "url", "target")
-        return self
-
 
 class OpenApiSource(Written):
     """`spec` is a file; where its service is reached stands in it, or in one of the others."""
+
+    model_config = ConfigDict(json_schema_extra={"not": {"required": ["target", "base_url"]}})
 
     spec: str
     target: str | None = None

@@ -1,11 +1,11 @@
 """`targets`: one service, declared once over all files."""
 
-from typing import Any
+from typing import Any, ClassVar
 
-from pydantic import Field, model_validator
+from pydantic import ConfigDict, Field
 
 from toolrt.manifest.scalars import Duration
-from toolrt.manifest.written import Written, require_one
+from toolrt.manifest.written import OneOf, Written
 
 
 class BasicAuth(Written):
@@ -13,18 +13,15 @@ class BasicAuth(Written):
     password: str
 
 
-class ApiKeyAuth(Written):
+class ApiKeyAuth(OneOf):
     """An API key in exactly one of a header, a query parameter or a cookie."""
+
+    choices: ClassVar[tuple[str, ...]] = ("header", "query", "cookie")
 
     header: str | None = None
     query: str | None = None
     cookie: str | None = None
     value: str
-
-    @model_validator(mode="after")
-    def _one_place(self) -> "ApiKeyAuth":
-        require_one(self, "header", "query", "cookie")
-        return self
 
 
 class OAuth2Auth(Written):
@@ -35,8 +32,10 @@ class OAuth2Auth(Written):
     audience: str | None = None
 
 
-class Auth(Written):
+class Auth(OneOf):
     """How a target knows us: exactly one way."""
+
+    choices: ClassVar[tuple[str, ...]] = ("bearer", "basic", "api_key", "oauth2", "python")
 
     bearer: str | None = None
     basic: BasicAuth | None = None
@@ -44,14 +43,13 @@ class Auth(Written):
     oauth2: OAuth2Auth | None = None
     python: str | None = None
 
-    @model_validator(mode="after")
-    def _one_way(self) -> "Auth":
-        require_one(self, "bearer", "basic", "api_key", "oauth2", "python")
-        return self
-
 
 class Tls(Written):
     """`ca`: a PEM file of the project to trust; `cert` and `key`: ours, for the server."""
+
+    model_config = ConfigDict(
+        json_schema_extra={"dependentRequired": {"cert": ["key"], "key": ["cert"]}}
+    )
 
     ca: str | None = None
     cert: str | None = None

@@ -1,8 +1,8 @@
 """One tool as a user writes it, and a file of tools. Every key is in docs/manifest.md."""
 
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
-from pydantic import Field, ValidationInfo, field_validator, model_validator
+from pydantic import ConfigDict, Field, ValidationInfo, field_validator
 from pydantic_core import PydanticCustomError
 
 from toolrt.manifest.kinds import AgentOptions, McpOptions, ProviderOptions, Step
@@ -30,7 +30,7 @@ from toolrt.manifest.result import (
 )
 from toolrt.manifest.source import McpSource, OpenApiOption, PythonOption
 from toolrt.manifest.target import Target
-from toolrt.manifest.written import Written, require_one
+from toolrt.manifest.written import OneOf, Written
 
 KIND_NAMES = ("python", "http", "command", "shell", "mcp", "agent", "provider", "steps")
 NAME = r"^[a-z][a-z0-9_]*$"
@@ -47,7 +47,7 @@ class ToolManifest(Written):
     title: str | None = None
     tags: list[str] = Field(default_factory=list)
     version: str | None = None
-    deprecated: str | None = None
+    deprecated: str | None = Field(default=None, json_schema_extra={"not": {"type": "boolean"}})
     enabled: bool = True
     instructions: str | None = None
     parameters: dict[str, Any] | None = None
@@ -90,8 +90,17 @@ class ToolManifest(Written):
         return value
 
 
-class Source(Written):
+_FETCHED_PYTHON: dict[str, Any] = {
+    "required": ["python"],
+    "anyOf": [{"required": ["on_change"]}, {"required": ["on_failure"]}],
+}
+
+
+class Source(OneOf):
     """One entry that yields many tools, of exactly one of three origins."""
+
+    model_config = ConfigDict(json_schema_extra={"not": _FETCHED_PYTHON})
+    choices: ClassVar[tuple[str, ...]] = ("mcp", "openapi", "python")
 
     mcp: McpSource | None = None
     openapi: OpenApiOption | None = None
@@ -111,11 +120,6 @@ class Source(Written):
                 "no-effect", "a Python object does not change or fail by itself"
             )
         return value
-
-    @model_validator(mode="after")
-    def _one_origin(self) -> "Source":
-        require_one(self, "mcp", "openapi", "python")
-        return self
 
 
 class Toolset(Written):

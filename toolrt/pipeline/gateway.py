@@ -25,7 +25,7 @@ from toolrt.pipeline.stage import Chain, Equipment, Stage, fold
 from toolrt.pipeline.stages.attempt import attempt
 from toolrt.pipeline.stages.find import find, usable
 from toolrt.pipeline.stages.prepare import prepare
-from toolrt.pipeline.stages.shape import Shape
+from toolrt.pipeline.stages.shape import Shape, failed_result
 from toolrt.pipeline.stages.validate import validate
 
 ORDER = ("find", "prepare", "validate", "attempt", "shape")
@@ -105,10 +105,10 @@ class Gateway:
             invocation.deadline = started + plan.total_s
             result = plan.shape.result(invocation, await plan.chain(invocation))
         except CallError as error:
-            result = _without_plan(invocation, Failure.of(error))
+            result = failed_result(invocation, str(name), Failure.of(error))
         except Exception as error:  # the outer ring: a bug of ours ends the call, not the process
             log.exception("a bug ended call %s of %s", invocation.call_id, name)
-            result = _without_plan(invocation, _bug(error))
+            result = failed_result(invocation, str(name), _bug(error))
         if call_log.isEnabledFor(logging.INFO):
             log_call(invocation, result)
         return result
@@ -117,7 +117,7 @@ class Gateway:
         """The result of a call that arrived broken: its arguments could not even be read."""
         invocation = self._begin(name, None, caller)
         invocation.generation = self._registry.current.generation
-        result = _without_plan(invocation, Failure.of(refusal))
+        result = failed_result(invocation, name, Failure.of(refusal))
         log_call(invocation, result)
         return result
 
@@ -167,20 +167,6 @@ class Gateway:
 
 async def _unreachable(_invocation: Invocation) -> Any:
     raise AssertionError("the attempt stage calls the binding itself")
-
-
-def _without_plan(invocation: Invocation, failure: Failure) -> ToolResult:
-    return ToolResult(
-        invocation.call_id,
-        str(invocation.tool),
-        "error",
-        failure.message,
-        None,
-        failure,
-        invocation.clock.monotonic() - invocation.started,
-        invocation.attempts,
-        invocation.generation,
-    )
 
 
 def _bug(error: Exception) -> Failure:

@@ -106,7 +106,7 @@ def _ending(work: Callable[[], Any], args: Sequence[str]) -> int:
         return _error(error.message, error.hint, "toolrt check", of_code(error.code))
     except (click.Abort, KeyboardInterrupt):
         return _say("interrupted", Exit.INTERRUPTED)
-    except Exception as error:  # noqa: BLE001 - the last ring: a bug ends in a report
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - the last ring: a bug ends in a report
         return _bug(error, args)
 
 
@@ -138,7 +138,7 @@ def _error(message: str, hint: str | None, next_: str, status: Exit) -> int:
     return _say(f"Error: {one_line(said)} Try: {next_}", status)
 
 
-def _bug(error: Exception, args: Sequence[str]) -> int:
+def _bug(error: BaseException, args: Sequence[str]) -> int:
     from toolrt.faces.cli.bugs import write_report  # noqa: PLC0415 - only for bugs
 
     path = write_report(error, args)

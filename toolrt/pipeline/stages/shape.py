@@ -48,17 +48,7 @@ class Shape:
 
     def failure(self, invocation: Invocation, failure: Failure) -> ToolResult:
         failure = _told(failure, self.redactor, self.max_size)
-        return ToolResult(
-            invocation.call_id,
-            self.entry.name,
-            "error",
-            failure.message,
-            None,
-            failure,
-            invocation.clock.monotonic() - invocation.started,
-            invocation.attempts,
-            invocation.generation,
-        )
+        return failed_result(invocation, self.entry.name, failure)
 
     def _success(self, invocation: Invocation, answer: Answer) -> ToolResult:
         data = answer.value
@@ -109,6 +99,21 @@ class Shape:
         scope = Scope.of(invocation, self.entry.vars, self.references, data)
         made = self.shaping.text.text(scope)
         return data, "" if made is ABSENT else str(made)
+
+
+def failed_result(invocation: Invocation, tool: str, failure: Failure) -> ToolResult:
+    """The result of a call that has no value."""
+    return ToolResult(
+        invocation.call_id,
+        tool,
+        "error",
+        failure.message,
+        None,
+        failure,
+        invocation.clock.monotonic() - invocation.started,
+        invocation.attempts,
+        invocation.generation,
+    )
 
 
 def cut_text(text: str, max_bytes: int) -> str:
