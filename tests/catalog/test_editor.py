@@ -1,7 +1,9 @@
 """The schemas for editors: valid, and of one mind with `check` about good files and bad ones."""
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
+from random import Random
 from textwrap import dedent, indent
 from typing import Any
 
@@ -249,6 +251,55 @@ BAD = {
     "a port that is none": {PROJECT: "serve: {port: 70000}\n"},
     "a place of secrets that is none": {PROJECT: "secrets: [vault]\n"},
 }
+
+
+VALUES = [
+    None, True, 0, 1.5, "", "a", "5s", "50KB", "none", "read", "confirm", [], ["a"], [1], {},
+    {"a": 1}, {"a": "b"},
+]  # fmt: skip
+KEYS = ["zzz", "when", "url", "tool", "value", "required"]
+
+
+def steps_into(data: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    items = (
+        data.items()
+        if isinstance(data, dict)
+        else enumerate(data)
+        if isinstance(data, list)
+        else ()
+    )
+    for step, below in items:
+        yield (*path, step)
+        yield from steps_into(below, (*path, step))
+
+
+def changed(data: Any, chance: Random) -> Any:
+    """The same data with one value replaced, left out or added."""
+    *way, last = chance.choice(list(steps_into(data)))
+    at = data
+    for step in way:
+        at = at[step]
+    how = chance.choice(("replace", "replace", "leave out", "add"))
+    if how == "leave out":
+        del at[last]
+    elif how == "add" and isinstance(at, dict):
+        at[chance.choice(KEYS)] = chance.choice(VALUES)
+    else:
+        at[last] = chance.choice(VALUES)
+    return data
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_file_with_one_change_is_never_good_for_check_alone(seed: int) -> None:
+    """Nor does checking it end in anything but diagnostics."""
+    chance = Random(seed)
+    for _ in range(60):
+        files = dict(chance.choice([right(case.files) for case in WORKS]))
+        file = chance.choice([each for each in files if which(each)])
+        data = read(files[file].encode(), file).data
+        files[file] = json.dumps(changed(data, chance)) if data else ""
+        errors = [one for one in found(files) if one[0] == "error"]
+        assert errors or not refused(files), files[file]
 
 
 @pytest.mark.parametrize("name", GOOD)

@@ -81,3 +81,11 @@ def test_log_goes_to_the_operators_log_with_the_call(caplog):
         ("INFO", "kit.add [c1]: odd"),
     ]
     assert caplog.records[0].call_id == "c1"
+
+
+def test_o4_whatever_a_tool_logs_is_one_line(caplog):
+    caplog.set_level(logging.DEBUG, "toolrt.tools")
+    Context(invocation()).log('fine\n{"level": "info"}\x1b[2J\u202eé')
+
+    [record] = caplog.records
+    assert record.getMessage() == ('kit.add [c1]: fine\\n{"level": "info"}\\x1b[2J\\u202eé')

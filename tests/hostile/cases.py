@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import yaml
+
 from tests.hostile import test_arguments as arguments
 from tests.hostile import test_argv as argv
 from tests.hostile import test_http_content as content
@@ -85,13 +87,6 @@ class Case:
     data: Any = ANYTHING
     says: str = ""
     longest: int = 1000
-
-    @property
-    def place(self) -> str:
-        """Which of the projects has the tool."""
-        if self.tool.startswith("capped"):
-            return "capped"
-        return "web" if self.tool in WEB_TOOLS else "local"
 
     @property
     def words(self) -> tuple[str, ...]:
@@ -225,6 +220,26 @@ tools:
     description: Gives a secret away.
     parameters: {form: string}
     python: callables:leak
+  returns:
+    description: Returns what nobody can use.
+    parameters: {what: string}
+    python: callables:returns
+  returns_soon:
+    description: Returns what nobody can use, on the loop.
+    parameters: {what: string}
+    python: callables:returns_soon
+  returns_elsewhere:
+    description: Returns what nobody can use, in a process of its own.
+    parameters: {what: string}
+    python: {call: "callables:returns", run_in: process}
+  raises:
+    description: Raises what nobody expects.
+    parameters: {what: string}
+    python: callables:raises
+  raises_soon:
+    description: Raises what nobody expects, on the loop.
+    parameters: {what: string}
+    python: callables:raises_soon
   leak_out:
     description: Prints a secret without end.
     parameters: {}
@@ -256,6 +271,7 @@ tools:
 CALLABLES = '''\
 """Callables that mean no good."""
 
+import asyncio
 import base64
 import json
 import logging
@@ -315,7 +331,103 @@ def leaves() -> str:
 
 def leak(form: str) -> object:
     return FORMS[form]()
+
+
+class Leaving:
+    """Whoever looks at it is sent away."""
+
+    def __getattr__(self, name: str) -> object:
+        raise SystemExit(name)
+
+    def __repr__(self) -> str:
+        raise SystemExit
+
+
+class LeavingClass:
+    @property
+    def __class__(self) -> type:
+        raise SystemExit
+
+
+class LeavingDict(dict):
+    def items(self) -> object:
+        raise SystemExit
+
+
+class LeavingAwaitable:
+    def __await__(self) -> object:
+        raise SystemExit
+
+
+class LeavingText(str):
+    def encode(self, *args: object) -> bytes:
+        raise SystemExit
+
+    __str__ = __repr__ = __len__ = encode
+
+
+class LeavingError(Exception):
+    def __str__(self) -> str:
+        raise SystemExit
+
+
+class BareError(ToolError):
+    def __init__(self) -> None:
+        """Leaves out what every error has."""
+
+
+endless: list[object] = []
+endless.append(endless)
+deep: list[object] = []
+for _ in range(100_000):
+    deep = [deep]
+VALUES = {
+    "attributes": Leaving,
+    "class": LeavingClass,
+    "mapping": lambda: LeavingDict(a=1),
+    "awaitable": LeavingAwaitable,
+    "half a character": lambda: "\\ud800",
+    "half a name": lambda: {"\\ud800": 1},
+    "endless": lambda: endless,
+    "deep": lambda: deep,
+    "a huge number": lambda: {"a": [10**5000]},
+    "a function": lambda: print,
+    "an iterator": lambda: iter("abc"),
+}
+ERRORS = {
+    "text": LeavingError,
+    "bare": BareError,
+    "odd": lambda: ToolError(
+        ValueError("x"), code=7, hint=[1], details={"a": float("nan"), "b": {1}, 3: object()}
+    ),
+    "interrupt": KeyboardInterrupt,
+    "close": GeneratorExit,
+    "stop": StopIteration,
+    "cancel": asyncio.CancelledError,
+    "group": lambda: BaseExceptionGroup("x", [KeyboardInterrupt(), SystemExit()]),
+}
+
+
+def returns(what: str) -> object:
+    return VALUES[what]()
+
+
+def raises(what: str) -> object:
+    raise ERRORS[what]()
+
+
+async def returns_soon(what: str) -> object:
+    return VALUES[what]()
+
+
+async def raises_soon(what: str) -> object:
+    raise ERRORS[what]()
 '''
+UNUSABLE = (
+    "attributes", "class", "mapping", "half a character", "half a name", "endless", "deep",
+    "a huge number", "a function", "an iterator",
+)  # fmt: skip
+ERRORS = ("text", "bare", "odd", "interrupt", "close", "stop", "cancel", "group")
 FORMS = (
     "plain", "inside", "base64", "base64 inside 1", "base64 inside 2", "base64 for URLs",
     "base64 in lines", "URL", "URL, slashes kept", "URL, small letters", "JSON",
@@ -324,20 +436,30 @@ FORMS = (
 )  # fmt: skip
 
 
-WEB_TOOLS = frozenset(
-    ["follow", "named", "once", "slow", "send", "path", "query", "header", "swept", "get", "get_json", "post"]
-)
-
-
-def worlds(url: str, port: int) -> Mapping[str, str]:
-    """The files of the projects that each `Case` is called in one of."""
+def everything(url: str, port: int) -> Mapping[str, str]:
+    """The files of one project with every tool."""
     return {
-        "capped/tools.d/tools.yaml": _capped_tools(),
-        "local/tools.d/t.yaml": argv.PROJECT,
-        "local/tools.d/tools.yaml": TOOLS,
-        "local/callables.py": CALLABLES,
-        "web/tools.d/content.yaml": content.TOOLS.format(url=url, timeout="5s"),
-        "web/tools.d/http.yaml": HTTP.format(url=url, port=port),
+        "tools.d/t.yaml": argv.PROJECT,
+        "tools.d/tools.yaml": TOOLS,
+        "tools.d/capped.yaml": _capped_tools(),
+        "tools.d/content.yaml": content.TOOLS.format(url=url, timeout="5s"),
+        "tools.d/http.yaml": HTTP.format(url=url, port=port),
+        "callables.py": CALLABLES,
+    }
+
+
+def projects(url: str, port: int) -> Mapping[str, Mapping[str, str]]:
+    """Tool -> the files of the small project that it is called in, another one beside it."""
+    texts = {name: text for name, text in everything(url, port).items() if name[-5:] == ".yaml"}
+    written = [yaml.safe_load(text) for text in texts.values()]
+    [say] = [file["tools"]["say"] for file in written if "say" in file["tools"]]
+    return {
+        name: {
+            "tools.d/t.yaml": json.dumps({**file, "tools": {name: tool, "say": say}}),
+            "callables.py": CALLABLES,
+        }
+        for file in written
+        for name, tool in file["tools"].items()
     }
 
 
@@ -696,6 +818,14 @@ def _g() -> Iterator[Case]:
 
 
 def _g_more() -> Iterator[Case]:
+    for way in ("", "_soon"):
+        for what in UNUSABLE:
+            yield Case(f"G+ returns{way} {what}", f"returns{way}", "BAD_RESPONSE", {"what": what})
+        for what in ERRORS:
+            yield Case(f"G+ raises{way} {what}", f"raises{way}", "FAILED", {"what": what})
+    yield Case("G+ returns an awaitable", "returns", "FAILED", {"what": "awaitable"})
+    odd = {"what": "attributes"}
+    yield Case("G+ returns elsewhere", "returns_elsewhere", "BAD_RESPONSE", odd)
     yield Case("G+ printed", "printed", "LIT", {"q": "noise"}, data="noise")
     yield Case("G+ ends the process", "leaves", "FAILED", {}, says="SystemExit")
     yield Case("G+ a secret in what is cut", "leak_out", "CUT", {})

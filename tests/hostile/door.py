@@ -24,7 +24,7 @@ from urllib.parse import quote
 import pytest
 from click.testing import CliRunner
 
-from tests.hostile.cases import ANYTHING, OUTCOMES, PASSWORD, SECRET, Case, Written, worlds
+from tests.hostile.cases import ANYTHING, OUTCOMES, PASSWORD, SECRET, Case, Written, projects
 from tests.loopback import Heard, Loopback, loopback
 from toolrt.faces.cli.main import cli
 
@@ -86,8 +86,9 @@ class Door:
         return spawn(self._words(case, options), case.input, ENVIRON)
 
     def _words(self, case: Case, options: tuple[str, ...]) -> list[str]:
-        project = str(self.folder / case.place)
-        return ["run", "-p", project, "-v", *options, case.tool, *case.words]
+        has_tool = case.outcome != "UNKNOWN_TOOL"
+        project = self.folder / (case.tool if has_tool else "say")
+        return ["run", "-p", str(project), "-v", *options, case.tool, *case.words]
 
     def _expect(self, case: Case) -> None:
         self.told = case.told
@@ -99,7 +100,8 @@ def opened(folder: Path) -> Iterator[Door]:
     """The world in `folder`; its server listens in a thread of its own."""
     with _serving() as door:
         door.folder = folder
-        write(folder, worlds(door.server.url, door.server.port))
+        for tool, files in projects(door.server.url, door.server.port).items():
+            write(folder / tool, files)
         yield door
 
 

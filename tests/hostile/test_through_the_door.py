@@ -1,10 +1,64 @@
 """Every hostile case through the real command line, in front of a real project and server."""
 
+import asyncio
+import re
+import threading
+import time
+from dataclasses import replace
+from itertools import cycle, islice
+from pathlib import Path
+
 import pytest
 
-from tests.hostile.cases import CASES, GOOD, OUTCOMES, REFUSED
-from tests.hostile.door import ENVIRON, assert_as_told, assert_harmless, invoke, opened, write
+import toolrt
+from tests.hostile.cases import ANYTHING, CASES, GOOD, OUTCOMES, REFUSED, everything
+from tests.hostile.door import (
+    ENVIRON,
+    assert_as_told,
+    assert_harmless,
+    invoke,
+    opened,
+    secrets_in,
+    write,
+)
+from tests.loopback import reply
 from toolrt.core.errors import CODES
+
+CHILDREN = (
+    "A+ a byte that is no text",
+    "A11 by token",
+    "C39 redirect",
+    "C55 redirect",
+    "D67 0",
+    "D78 gzip bomb",
+    "E83 duplicate key as text",
+    "E87 depth 100k, arrays as text",
+    "G113 said",
+    "G115 as a tool",
+    "G117 base64 in lines",
+    "G118 elsewhere",
+)
+"""Those that are tried as a process of its own as well."""
+
+ANSWERED = {"path", "query", "header", "swept", "send"}
+SLOW = {"flood", "leak_out", "named"}
+AT_ONCE = tuple(
+    islice(
+        cycle(
+            case
+            for case in CASES
+            if case.arguments is not None and len(case.input) < 100_000
+            if case.tool in ANSWERED or (case.told is None and case.tool not in SLOW)
+        ),
+        200,
+    )
+)
+"""Hostile calls of most tools, whatever the server says to those that ask it."""
+
+
+def case_named(name):
+    [found] = [case for case in CASES if case.id == name]
+    return found
 
 
 @pytest.fixture(scope="module")
@@ -22,7 +76,7 @@ def test_a_hostile_call_comes_to_what_it_must(door, case):
     assert_as_told(case, door.run(case, "-o", "json"), door.server)
 
 
-@by_id([case for case in CASES if case.id[0] in "EG"])
+@by_id([case for case in CASES if case.id[0] in "EG" and "--json" not in case.tokens])
 def test_a_person_is_shown_a_hostile_call_harmlessly(door, case):
     seen = door.run(case)
 
@@ -30,6 +84,20 @@ def test_a_person_is_shown_a_hostile_call_harmlessly(door, case):
     assert seen.exit == OUTCOMES[case.outcome].exit
     assert len(seen.log) == (0 if case.outcome == "USAGE" else 1)
     assert len(seen.stdout + seen.stderr) < 300_000
+
+
+@pytest.mark.parametrize(
+    "options",
+    [["-o", "yaml"], ["-o", "jsonl"], ["--dry-run"], ["--dry-run", "-o", "json"]],
+    ids=" ".join,
+)
+@by_id([case for case in CASES if re.fullmatch(r"G11[3459] (said|given)|A1 script|D67 0", case.id)])
+def test_every_way_of_showing_is_harmless(door, case, options):
+    seen = door.run(case, *options)
+
+    assert_harmless(seen)
+    assert seen.exit == (0 if "--dry-run" in options else OUTCOMES[case.outcome].exit)
+    assert seen.stdout.count("\n") == 1 or "jsonl" not in options
 
 
 def test_outcomes_are_those_of_the_table_of_codes():
@@ -41,19 +109,83 @@ def test_outcomes_are_those_of_the_table_of_codes():
 @by_id(REFUSED)
 def test_a_hostile_file_refuses_the_project(case, tmp_path):
     write(tmp_path, {"tools.d/good.yaml": GOOD, **case.files})
-    checked = invoke(["check", "-p", str(tmp_path), "-o", "json"], environ=ENVIRON)
-    called = invoke(["run", "-p", str(tmp_path), "-v", "good"], environ=ENVIRON)
+    seen = invoke(["check", "-p", str(tmp_path), "-o", "json"], environ=ENVIRON)
+    codes = [each["code"] for each in seen.document["diagnostics"]]
 
-    codes = [each["code"] for each in checked.document["diagnostics"]]
     assert case.code in codes
-    found = checked.document["diagnostics"][codes.index(case.code)]
+    found = seen.document["diagnostics"][codes.index(case.code)]
     assert (found["severity"], found["file"]) == ("error", case.file)
     assert found["line"] >= 1
     assert found["column"] >= 1
     assert case.says in f"{found['message']} {found['hint']}"
-    for seen in (checked, called):
-        assert_harmless(seen)
-        assert seen.exit == OUTCOMES["REFUSE"].exit
-    assert (called.stdout, called.log) == ("", [])
-    assert f":{found['line']}:{found['column']}: error[{case.code}]" in called.stderr
+    assert seen.exit == OUTCOMES["REFUSE"].exit
+    assert_harmless(seen)
+
+
+@by_id({case.code: case for case in REFUSED}.values())
+def test_with_a_hostile_file_nothing_runs(case, tmp_path):
+    write(tmp_path, {"tools.d/good.yaml": GOOD, **case.files})
+    seen = invoke(["run", "-p", str(tmp_path), "-v", "good"], environ=ENVIRON)
+
+    assert seen.exit == OUTCOMES["REFUSE"].exit
+    assert (seen.stdout, seen.log) == ("", [])
+    assert f": error[{case.code}]" in seen.stderr
     assert not (tmp_path / "ran").exists()
+    assert_harmless(seen)
+
+
+@pytest.fixture(scope="module")
+def plain(door):
+    """A call like any other, as a child."""
+    return door.child(case_named("A1 by token"), "-o", "json")
+
+
+@by_id([case_named(each) for each in CHILDREN])
+def test_a_process_of_its_own_comes_to_the_same(door, plain, case):
+    seen = door.child(case, "-o", "json")
+
+    assert seen.took_s < 10
+    time_s = sum(line["time_ms"] for line in seen.log) / 1000
+    grew_by = seen.grew_by - plain.grew_by
+    assert_as_told(case, replace(seen, took_s=time_s, grew_by=grew_by), door.server)
+
+
+def test_two_hundred_hostile_calls_at_once_leave_nothing_behind(door, tmp_path):
+    write(tmp_path, everything(door.server.url, door.server.port))
+    door.told = lambda _heard: reply("{}", content_type="application/json")
+    asyncio.run(all_at_once(tmp_path, AT_ONCE[:20]))
+    before = held()
+
+    began = time.monotonic()
+    results = asyncio.run(all_at_once(tmp_path, AT_ONCE))
+
+    assert time.monotonic() - began < 10
+    assert [each.error and each.error.code for each in results] == [
+        OUTCOMES[case.outcome].code for case in AT_ONCE
+    ]
+    for case, result in zip(AT_ONCE, results, strict=True):
+        assert case.data is ANYTHING or case.data == result.data
+    assert secrets_in(repr(results)) == []
+    assert len({each.call_id for each in results}) == len(AT_ONCE) == 200
+    wait_until(lambda: held() == before)
+
+
+async def all_at_once(folder, cases):
+    async with toolrt.open(folder, environ=ENVIRON) as runtime:
+        calls = [runtime.call(case.tool, dict(case.arguments)) for case in cases]
+        results = await asyncio.gather(*calls)
+    assert asyncio.all_tasks() == {asyncio.current_task()}
+    return results
+
+
+def held():
+    """Descriptors, threads and children of this process."""
+    children = Path("/proc/thread-self/children").read_text().split()
+    return len(list(Path("/proc/self/fd").iterdir())), threading.active_count(), children
+
+
+def wait_until(holds):
+    until = time.monotonic() + 5
+    while not holds():
+        assert time.monotonic() < until
+        time.sleep(0.02)

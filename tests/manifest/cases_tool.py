@@ -1,6 +1,8 @@
 """Cases about the keys of a tool, of its file, and of its parameters, but for its kind."""
 
 from manifest.key_case import (
+    PROJECT,
+    TOOLS,
     Later,
     Works,
     Wrong,
@@ -333,6 +335,17 @@ LATER = [
     Wrong("tool.hitl.note", command("hitl: {mode: none, note: §[a]}")),
     Wrong("tool.hitl.channels", command("hitl: {mode: none, §chanels: [mail]}"), "unknown-key"),
     Later("tool.effect", command("effect: §irreversible"), "effect"),
+    Later("tool.timeout.connect", command("timeout: {§connect: 1s}"), "timeout.connect", "no-effect"),
+    Later("tool.timeout.attempt", command("timeout: {§attempt: 9s, total: 5s}"), "timeout.total", "no-effect"),
+    Later("tool.timeout.attempt", {
+        PROJECT: "defaults: {timeout: {total: 5s}}\n",
+        TOOLS: "tools: {t: {description: T., command: [echo], timeout: {§attempt: 9s}}}\n",
+    }, "timeout.total", "no-effect"),
+    Later("tool.retry.initial", command("retry: {§initial: 30s}"), "retry.max", "no-effect"),
+    Later("tool.retry.rejected_means_not_applied",
+        command("retry: {§rejected_means_not_applied: true}"), "retry.rejected_means_not_applied", "no-effect"),
+    Later("parameter.allow_dash",
+        tool(f"{ECHO}\nparameters: {{a: {{type: string, §allow_dash: true}}}}"), "allow_dash", "no-effect"),
     Later("tool.mcp tool.mcp.server tool.mcp.tool",
         tool("§mcp: {server: files, tool: read}"), "mcp"),
     Wrong("tool.mcp", tool("mcp: §3")),

@@ -350,16 +350,6 @@ def slept(**arguments: Any) -> Look:
     return look
 
 
-def heard(**arguments: Any) -> Look:
-    """What the server heard in a call."""
-
-    async def look(bench: Bench) -> Any:
-        await bench.call(arguments)
-        return bench.server.lines
-
-    return look
-
-
 def shown(name: str, /, tool: str = "t") -> Look:
     """What `list` and `show` say about the tool."""
 

@@ -16,7 +16,6 @@ from toolrt.bindings.python_targets import Target
 from toolrt.bindings.threads import ThreadPool
 from toolrt.core.calls import Invocation
 from toolrt.core.context import Context
-from toolrt.core.errors import CallError
 from toolrt.core.results import Answer
 from toolrt.schemas.conversion import Adaptor
 from toolrt.schemas.signatures import Callee
@@ -55,9 +54,10 @@ class Linked:
 
     def reraise(self, error: BaseException) -> NoReturn:
         """Raise what the callable raised, as an error of the call."""
-        if isinstance(error, CallError):
-            raise error
-        raise failure_of(error, self.project) from error
+        failure = failure_of(error, self.project)
+        if failure is error:
+            raise failure
+        raise failure from error
 
     async def awaited(self, value: Awaitable[Any]) -> Any:
         """What an awaitable comes to; only a cancellation of the call itself passes."""
@@ -117,7 +117,7 @@ class Inline:
             value = call()
         except BaseException as error:  # noqa: BLE001 - as above
             self._linked.reraise(error)
-        if hasattr(value, "__await__"):
+        if is_awaitable(value):
             value = await self._linked.awaited(value)
         invocation.sent = "answered"
         return Answer(to_plain(value))
@@ -149,10 +149,15 @@ class InThread:
         invocation.sent = "maybe"
         if error is not None:
             self._linked.reraise(error)
-        if hasattr(value, "__await__"):
+        if is_awaitable(value):
             value = await self._linked.awaited(value)
         invocation.sent = "answered"
         return Answer(to_plain(value))
+
+
+def is_awaitable(value: Any) -> bool:
+    """Asks the type, for to ask the value runs code of its own."""
+    return hasattr(type(value), "__await__")
 
 
 def _is_from_outside(error: BaseException) -> bool:

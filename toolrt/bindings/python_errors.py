@@ -22,14 +22,15 @@ _PERMANENT = (
 
 
 def failure_of(error: BaseException, project: Path) -> CallError:
-    """The error of a call whose callable raised `error`; what is one already stays as it is.
+    """The error of a call whose callable raised `error`; what is one already stays as it is,
+    unless its own constructor left out the rest of it.
 
     Only failures of the world outside (`OSError`, timeouts and lost connections among them) may be
     tried again: a `ValueError` or `TypeError` would come again.
     """
     while isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
         error = error.exceptions[0]
-    if isinstance(error, CallError):
+    if isinstance(error, CallError) and hasattr(error, "details"):
         return error
     made = BindingError(
         message_of(error, project),
@@ -63,6 +64,6 @@ def without_paths(text: str, project: Path) -> str:
 def _first_line(error: BaseException) -> str:
     try:
         text = str(error).strip()
-    except Exception:  # noqa: BLE001 - the `__str__` of user code
+    except BaseException:  # noqa: BLE001 - the `__str__` of user code
         return ""
     return text.splitlines()[0] if text else ""

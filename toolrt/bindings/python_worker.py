@@ -16,7 +16,7 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import Any
 
-from toolrt.bindings.python_calls import Linked, link
+from toolrt.bindings.python_calls import Linked, is_awaitable, link
 from toolrt.bindings.python_errors import failure_of
 from toolrt.bindings.python_frames import read_frame, write_frame
 from toolrt.bindings.python_targets import callee_of, find_target
@@ -80,7 +80,7 @@ class _Serving:
     def _run(self, call: dict[str, Any]) -> Any:
         linked = self._link(call["target"], Path(call["project"]))
         value = linked.prepared(self._invocation(call))()
-        return to_plain(asyncio.run(_awaited(value)) if hasattr(value, "__await__") else value)
+        return to_plain(asyncio.run(_awaited(value)) if is_awaitable(value) else value)
 
     def _link(self, target: dict[str, Any], project: Path) -> Linked:
         key = json.dumps(target)

@@ -137,7 +137,7 @@ def _input_schema() -> dict[str, Any]:
 
 _IS_PATH = {"required": ["format"], "properties": {"format": {"const": "path"}}}
 _RULES: dict[str, Any] = {
-    "not": {"required": ["from", "default_from"]},
+    "not": {"type": "object", "required": ["from", "default_from"]},
     "dependentSchemas": {
         "root": {"anyOf": [_IS_PATH, {"required": ["items"], "properties": {"items": _IS_PATH}}]}
     },

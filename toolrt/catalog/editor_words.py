@@ -99,7 +99,7 @@ def _adapted(schema: Any) -> Any:
         return [_adapted(one) for one in schema]
     if not isinstance(schema, dict):
         return schema
-    made = {
+    made: Schema = {
         key: _adapted_each(value) if key in {"properties", "$defs"} else _adapted(value)
         for key, value in schema.items()
         if not (key == "title" and isinstance(value, str)) and key != "default"

@@ -53,9 +53,13 @@ def output_schema(
 def _short_form(written: dict[str, Any], layered: Layered, faults: list[Fault]) -> Parameters:
     before = len(faults)
     parameters = parameters_of(_texts_as_written(written, layered), faults)
-    if len(faults) == before:
-        found = schema_faults(parameters.schema)
-        faults += [fault.moved(_below_parameters(fault.path)) for fault in found]
+    told = {fault.path for fault in faults[before:]}
+    for fault in schema_faults(parameters.schema):
+        placed = fault.moved(_below_parameters(fault.path))
+        if placed.path not in told:
+            faults.append(placed)
+        if fault.code == "bad-schema" and len(fault.path) > 1:
+            parameters.schema["properties"][fault.path[1]] = {}
     return parameters
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from toolrt.bindings.base import BindContext, Binding, Effect, Unfinished
 from toolrt.bindings.paths import compile_path_rules
+from toolrt.catalog.advice import advice
 from toolrt.catalog.availability import blocked, refusal
 from toolrt.catalog.implementation import (
     Implementation,
@@ -13,7 +14,7 @@ from toolrt.catalog.implementation import (
     kind_name,
     why_no_kind,
 )
-from toolrt.catalog.results import compile_shaping, compiled
+from toolrt.catalog.results import Shaping, compile_shaping, compiled
 from toolrt.catalog.schemas import declared_parameters, described_parameters, output_schema
 from toolrt.catalog.snapshot import Rejection, ToolEntry
 from toolrt.catalog.workshop import Workshop
@@ -77,7 +78,11 @@ class _Compiling:
             self.workshop.condition_keys,
             self.faults,
         )
+        self._drop_shadows()
         refused = refusal(manifest, effect, self.faults)
+        if made is not None and not self.has_errors():
+            self.faults += advice(self.layered.layers[-1].data, manifest, made.kind.name)
+            self._note_references(shaping)
         is_callable = made is not None or self.unavailable is not None
         if self.has_errors() or not manifest.enabled or not is_callable:
             return None
@@ -156,7 +161,9 @@ class _Compiling:
         written = self.written
         folder = (self.workshop.files.root / written.document.file).parent
         self.output_schema = output_schema(manifest, folder, self.faults)
+        before = len(self.faults)
         declared = declared_parameters(manifest, folder, self.layered, self.faults)
+        self._note_arguments(self.faults[before:])
         if declared is not None and manifest.description is not None:
             return declared, manifest.description
         described = None
@@ -165,10 +172,41 @@ class _Compiling:
             described = made.kind.describe(made.spec, context)
             if declared is None:
                 self._collect(context, made)
+                self._note_arguments(context.faults)
+        elif declared is None:
+            self.knows_arguments &= made is None or made.kind.name != "python"
         description = manifest.description or (described.description if described else None)
         if description is None and made is not None:
             self._miss_description(made)
         return declared or described_parameters(described, self.faults), description or ""
+
+    def _note_arguments(self, found: list[Fault]) -> None:
+        """After a fault, the names of the arguments are known only if it is inside one of them."""
+        wrong = [fault.path for fault in found if fault.severity == "error"]
+        is_inside = all(path[:1] == ("parameters",) and len(path) > 1 for path in wrong)
+        self.knows_arguments &= is_inside
+
+    def _note_references(self, shaping: Shaping) -> None:
+        """References of `result.text` count like those of the kind's options."""
+        found = shaping.text.references if shaping.text else ()
+        self.references += found
+        for problem in self.workshop.references.unusable(found):
+            if self.unavailable is None:
+                self.unavailable, self.unavailable_at = problem, ("result", "text")
+
+    def _drop_shadows(self) -> None:
+        """Where arguments are not known, nobody can say that their names are wrong."""
+        wrong = {
+            str(one.path[1])
+            for one in self.faults
+            if one.path[:1] == ("parameters",) and one.path[1:]
+        }
+        self.faults = [
+            fault
+            for fault in self.faults
+            if fault.code != "unknown-name"
+            or (self.knows_arguments and not any(f"`{name}`" in fault.message for name in wrong))
+        ]
 
     def _miss_description(self, made: Implementation) -> None:
         """A description is required, unless it may stand in code that was not looked at."""
@@ -229,7 +267,8 @@ class _Compiling:
     def _names_wrong_option(self, fault: Fault, kind: str) -> bool:
         """Whether a fault is about an option of the kind that was left out, being wrong itself."""
         paths = (one.path for one in self.faults if one.path[:1] == (kind,))
-        return any(f"`{path[1]}`" in fault.message for path in paths if len(path) > 1)
+        said = f"{fault.message} {fault.hint}"
+        return any(f"`{path[1]}`" in said for path in paths if len(path) > 1)
 
     def _names_elsewhere(self, parameter: str) -> bool:
         """Whether an expression outside of the kind's options names the parameter."""

@@ -51,10 +51,13 @@ class Context:
             self._loop.call_soon_threadsafe(self._tell, done, total, message)
 
     def log(self, message: str, level: str = "info") -> None:
-        """Write to the operator's log `toolrt.tools`; `level` is a name of the logging module."""
+        """Write a line to the operator's log `toolrt.tools`, whatever characters it holds; `level`
+        is a name of the logging module.
+        """
         number = logging.getLevelNamesMapping().get(level.upper(), logging.INFO)
         details = {"call_id": self.call_id, "tool": self.tool}
-        _LOG.log(number, "%s [%s]: %s", self.tool, self.call_id, message, extra=details)
+        line = "".join(c if c.isprintable() else ascii(c)[1:-1] for c in str(message))
+        _LOG.log(number, "%s [%s]: %s", self.tool, self.call_id, line, extra=details)
 
     def _tell(self, done: float, total: float | None, message: str) -> None:
         if self._invocation.on_progress is not None and not self._invocation.is_orphaned:

@@ -49,14 +49,14 @@ def compile_select(text: str) -> Select:
     except exceptions.EmptyExpressionError:
         raise _fault("the expression is empty", 0) from None
     except exceptions.ParseError as error:
-        raise _syntax_fault(text, error.lex_position, error.token_value) from None
+        raise _syntax_fault(text, error.lex_position, str(error.token_value or "")) from None
     except (exceptions.JMESPathError, RecursionError):
         raise _fault("this is no JMESPath expression", 0) from None
     _check_functions(text, cast("dict[str, Any]", parsed.parsed))
     return Select(text, parsed)
 
 
-def _syntax_fault(text: str, offset: int, token: str | None) -> FaultError:
+def _syntax_fault(text: str, offset: int, token: str) -> FaultError:
     if not token or offset >= len(text):
         return _fault("the expression ends too early", len(text))
     if len(token) > 1 and token[0] in "'\"`":

@@ -70,6 +70,7 @@ class LoadedFiles:
     targets: dict[str, WrittenTarget] = field(default_factory=dict)
     broken_targets: set[str] = field(default_factory=set)
     knows_targets: bool = True
+    knows_vars: bool = True
     defaults: list[Layer] = field(default_factory=list)
     documents: list[Document] = field(default_factory=list)
     findings: list[Finding] = field(default_factory=list)
@@ -115,6 +116,7 @@ def load_files(root: Path) -> LoadedFiles:
     """Read every file of the project at `root`. Never raises for what the files hold."""
     files = LoadedFiles(root)
     _load_project(files)
+    files.knows_vars &= all(document.data is not None for document in files.documents)
     for document in _documents(files, files.project.tools_dir):
         _load_tools(files, document)
     files.knows_targets &= all(document.data is not None for document in files.documents)
@@ -239,6 +241,7 @@ def _validated(
         if fault.path[:1] == ("targets",):
             files.broken_targets.update(map(str, fault.path[1:2]))
             files.knows_targets &= len(fault.path) > 1
+        files.knows_vars &= model is not ProjectFile or fault.path[:1] != ("vars",)
     return validated(model, data, document.source_text)[0]
 
 

@@ -146,9 +146,10 @@ def _misused(schema: Mapping[str, Any]) -> Iterator[Fault]:
 def _misused_root(schema: Mapping[str, Any]) -> Iterator[Fault]:
     items = schema.get("items")
     inner = items if isinstance(items, dict) else schema
+    formats = (schema.get("format"), inner.get("format"))
     if not isinstance(schema["root"], str):
         yield Fault("wrong-type", "`root` is a folder", ("root",))
-    elif "path" not in {schema.get("format"), inner.get("format")}:
+    elif not any(each == "path" or not isinstance(each, str | None) for each in formats):
         message = "`root` holds paths only, and this parameter is none"
         yield Fault("no-effect", message, ("root",), "add `format: path`", on_key=True)
 
@@ -178,15 +179,14 @@ class _Reading:
         long = {"type": raw} if isinstance(raw, str) else raw
         if not isinstance(long, dict):
             self._fault("wrong-type", "expected a type or a mapping", name)
-            long = {}
+        long = dict(long) if isinstance(long, dict) else {}
         self._type(long, name, short=isinstance(raw, str))
         required = long.get("required")
-        schema = dict(long)
         if isinstance(required, bool):
-            del schema["required"]
+            del long["required"]
         elif required is not None and long.get("type") != "object":
             self._fault("wrong-type", "`required` is true or false", name, "required")
-        self.properties[name] = schema
+        self.properties[name] = long
         if long.keys().isdisjoint({"default", "default_from"}):
             if required is not False:
                 self.required.append(name)
@@ -223,7 +223,10 @@ class _Reading:
         self._fault(
             "unknown-type", f"unknown type `{kind}`; one of {known}", name, *where, hint=hint
         )
-        long["type"] = right or "string"
+        if right:
+            long["type"] = right
+        else:
+            del long["type"]
 
     def _fault(self, code: str, message: str, *path: str, **more: Any) -> None:
         self.faults.append(Fault(code, message, ("parameters", *path), **more))

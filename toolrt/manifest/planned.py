@@ -5,6 +5,7 @@ the file; `*` stands for any one name. A key leaves the table when it works.
 """
 
 from collections.abc import Iterable, Iterator
+from functools import cache
 from typing import Any
 
 from toolrt.core.faults import Fault, Path
@@ -65,8 +66,10 @@ def unfinished(written: Any, keys: tuple[str, ...], faults: Iterable[Fault]) -> 
     None where one of `faults` stands: who mends that reads the warning then.
     """
     wrong = [fault.path for fault in faults if fault.severity == "error"]
-    for key in keys:
-        for path in _found(written, tuple(key.split("."))):
+    for steps in _steps(keys):
+        if steps[0] not in written:
+            continue
+        for path in _found(written, steps):
             if any(each[: len(path)] == path for each in wrong):
                 continue
             name = ".".join(str(step) for step in path)
@@ -78,6 +81,12 @@ def unfinished(written: Any, keys: tuple[str, ...], faults: Iterable[Fault]) -> 
                 severity="warning",
                 on_key=True,
             )
+
+
+@cache
+def _steps(keys: tuple[str, ...]) -> list[tuple[str, ...]]:
+    """Each dotted key as the steps to it."""
+    return [tuple(key.split(".")) for key in keys]
 
 
 def _found(written: Any, steps: tuple[str, ...], path: Path = ()) -> Iterator[Path]:

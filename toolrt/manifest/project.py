@@ -4,6 +4,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Discriminator, Field, Tag, model_validator
 
+from toolrt.core.names import nearest
 from toolrt.manifest.scalars import Duration
 from toolrt.manifest.written import OneOf, Written
 
@@ -17,8 +18,10 @@ class SecretCommand(Written):
 
 
 def _secret_source(value: Any) -> str | None:
+    """Which form is meant; also where its key is misspelt."""
     if isinstance(value, dict):
-        return "command" if "command" in value else "files"
+        named = (nearest(str(key), ("files", "command")) for key in value)
+        return next((each for each in named if each), None)
     return "env" if value == "env" else None
 
 

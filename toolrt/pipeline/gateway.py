@@ -107,7 +107,7 @@ class Gateway:
         except CallError as error:
             result = failed_result(invocation, str(name), Failure.of(error))
         except Exception as error:  # the outer ring: a bug of ours ends the call, not the process
-            log.exception("a bug ended call %s of %s", invocation.call_id, name)
+            log.exception("a bug ended call %s of %r", invocation.call_id, name)
             result = failed_result(invocation, str(name), _bug(error))
         if call_log.isEnabledFor(logging.INFO):
             log_call(invocation, result)

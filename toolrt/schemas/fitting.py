@@ -52,5 +52,8 @@ _TESTS: Mapping[str, Callable[[Any, Any], bool]] = {
     "maximum": lambda limit, value: _is_number(value) and bool(value <= limit),
     "minLength": lambda limit, value: isinstance(value, str) and len(value) >= limit,
     "maxLength": lambda limit, value: isinstance(value, str) and len(value) <= limit,
+    "items": lambda schema, value: (
+        isinstance(value, list) and all(surely_fits(schema, item) for item in value)
+    ),
     "anyOf": lambda branches, value: any(surely_fits(branch, value) for branch in branches),
 }

@@ -42,9 +42,9 @@ def to_plain(value: Any) -> Any:
     """
     try:
         return value if _is_plain(value) else _made_plain(value)
-    except NotPlainError:
+    except (NotPlainError, KeyboardInterrupt):
         raise
-    except Exception as error:  # serialisers of the value's own are user code
+    except BaseException as error:  # serialisers of the value's own are user code
         is_endless = isinstance(error, RecursionError)
         reason = _ENDLESS if is_endless else f"cannot be written as JSON ({_name(error)})"
         raise NotPlainError(f"the tool returned {_what(value)} that {reason}") from error

@@ -16,9 +16,12 @@ from toolrt.core.redaction import Redactor, without_credentials
 from toolrt.core.results import Answer, Failure, Outcome, ToolResult
 from toolrt.expressions.scope import ABSENT, Scope
 from toolrt.pipeline.stage import Equipment
+from toolrt.schemas.plain import MAX_DIGITS
 from toolrt.schemas.values import to_plain
 
 _PREVIEW_BYTES = 2000
+_DIGITS = bytes.maketrans(b"123456789", b"000000000")
+_LONG_NUMBER = b"0" * (MAX_DIGITS + 1)
 _NEW = tuple.__new__
 """A named tuple made positionally, without the detour through its constructor: twice as fast."""
 NO_CONTEXT: Mapping[str, Any] = MappingProxyType({})
@@ -63,9 +66,12 @@ class Shape:
             shown = mask(text)
             text, data = shown, shown if data is text else self.redactor.value(data, mask)
         try:
-            size = len(to_json(data))
+            written = to_json(data)
         except ValueError as error:  # broken text, and what pydantic cannot write, are such
             raise _no_json(error) from error
+        size = len(written)
+        if size > MAX_DIGITS and _LONG_NUMBER in written.translate(_DIGITS):
+            _refuse_long_numbers(data)
         is_cut = answer.truncated_bytes > 0
         if size > self.max_size:
             data, is_cut = _preview(data, size, self.max_size), True
@@ -124,6 +130,16 @@ def cut_text(text: str, max_bytes: int) -> str:
     head = raw[:max_bytes].decode("utf-8", "ignore")
     left = len(raw) - max_bytes
     return f"{head}\n… {left} more bytes were cut off"
+
+
+def _refuse_long_numbers(data: Any) -> None:
+    """Most readers of JSON take no more digits; a text may hold as many as it likes."""
+    if isinstance(data, int) and not -(10**MAX_DIGITS) < data < 10**MAX_DIGITS:
+        message = f"the answer holds a number of more than {MAX_DIGITS} digits"
+        raise BindingError(message, code="bad-response")
+    members = data.values() if isinstance(data, dict) else data if isinstance(data, list) else ()
+    for member in members:
+        _refuse_long_numbers(member)
 
 
 def _no_json(error: ValueError) -> BindingError:
