@@ -69,6 +69,8 @@ HTTP = [
     Works("http.success", http("url: $URL/missing\n«success: [404]»"), data(), {"none": True}),
     Works("http.success", http("«success: [404]»"), failure(), "execution-failed", "success"),
     Wrong("http.success", http("success: §200")),
+    Wrong("http.success", http("success: [§20]"), "out-of-range"),
+    Wrong("http.success", http("success: §[]"), "out-of-range"),
     Wrong("http.success", http("success: [§ok]")),
     Works("http.output", http("url: $URL/list\n«output: text»"), data(), '{"rows": [1, 2, 3]}',
         {"rows": [1, 2, 3]}),

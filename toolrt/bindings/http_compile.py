@@ -170,15 +170,9 @@ def _check_has_target(spec: HttpSpec, context: BindContext) -> None:
 
 
 def _check_unused(spec: HttpSpec, context: BindContext) -> None:
-    has_errors = any(fault.severity == "error" for fault in context.faults)
-    if spec.args_in is not None or has_errors:
-        return
-    for name in context.input_schema.get("properties", ()):
-        if name in context.visible and name not in context.used:
-            message = f"nothing uses `{name}`"
-            hint = "name it in a template, or say with `args_in` where arguments go"
-            path = ("/", "parameters", name)
-            context.fault("unused-parameter", message, *path, severity="warning", hint=hint)
+    if spec.args_in is None:
+        hint = "name it in a template, or say with `args_in` where arguments go"
+        context.warn_of_unused(hint)
 
 
 def _swept(context: BindContext, taken: frozenset[str]) -> Swept:

@@ -1,6 +1,6 @@
 """What a manifest says under `http`."""
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field
 
@@ -66,7 +66,7 @@ class HttpSpec(_Options):
     graphql: GraphqlSpec | None = None
     body: TextSpec | None = None
     args_in: ArgsIn | None = None
-    success: list[int] | None = None
+    success: list[Annotated[int, Field(ge=100, le=599)]] | None = Field(default=None, min_length=1)
     output: Output | None = None
     paginate: PaginateSpec | None = None
     allow_private: bool | list[str] | None = None
