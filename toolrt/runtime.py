@@ -186,13 +186,24 @@ def run(
 
     Raises:
         ProjectError: as `open`.
+        RuntimeError: there is an event loop already; `open` is for programs that have one.
     """
+    if _is_in_a_loop():
+        raise RuntimeError("toolrt.run is for programs without an event loop: use toolrt.open here")
 
     async def once() -> ToolResult:
         async with open(project) as runtime:
             return await runtime.call(name, dict(arguments or {}), caller)
 
     return asyncio.run(once())
+
+
+def _is_in_a_loop() -> bool:
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True
 
 
 def _broken(root: Path, compiled: Compiled) -> ProjectError:

@@ -133,6 +133,41 @@ def test_a_misspelt_key_casts_no_shadow(tmp_path):
     ]
 
 
+def test_a_wrong_entry_of_a_list_hides_no_other(tmp_path):
+    text = """
+        targets:
+          api: {url: "https://a.example", auth: {basic: {username: me}}, headers: {X: "${TOKEN}"}}
+        tools:
+          a:
+            description: A.
+            parameters: {n: integer}
+            http: {target: api, url: "/{{ n }}"}
+            reject: [{when: args.n > 1}, {when: args.m > 1, reason: No.}]
+        """
+    found = load(write_files(tmp_path, {"tools.d/t.yaml": text})).diagnostics
+    assert [(one.code, one.line) for one in found] == [
+        ("missing-key", 3),
+        ("bad-reference", 3),
+        ("missing-key", 9),
+        ("unknown-name", 9),
+    ]
+
+
+def test_a_scalar_has_no_keys(tmp_path):
+    text = """
+        tools:
+          a:
+            description: A.
+            parameters: {city: string, place: {type: object}}
+            command: [echo, "{{ city.name }}", "{{ place.name }}", "{{ args.city }}"]
+        """
+    found = load(write_files(tmp_path, {"tools.d/t.yaml": text})).diagnostics
+    assert [(one.code, one.hint) for one in found] == [
+        ("unknown-name", "write `city`"),
+        ("unknown-name", "write `city`"),
+    ]
+
+
 def test_a_misspelt_required_key_is_one_fault(tmp_path):
     text = "rules:\n  - {id: a, decied: deny, tools: ['*']}\n"
     found = load(

@@ -138,6 +138,19 @@ async def test_reject_refuses_across_parameters_with_its_reason():
     assert (await answered(REJECT, 1, {"low": 1, "high": 2})).data == 1
 
 
+async def test_a_reject_that_cannot_be_evaluated_refuses_and_says_so():
+    tool = HTTP + 'parameters: {n: integer}\nreject: [{when: "1 - args.n > 5", reason: too many}]'
+    result = await answered(tool, 1, {"n": 99999999999999999999})
+    assert result.error.code == "invalid-arguments"
+    assert result.error.message.startswith("a check could not be made")
+    assert "too many" in result.error.message
+
+
+async def test_toolrt_run_inside_a_loop_says_what_to_use():
+    with pytest.raises(RuntimeError, match=r"use toolrt\.open"):
+        toolrt.run("t")
+
+
 async def test_failed_when_turns_an_answer_into_a_failure_with_the_message_that_error_finds():
     tool = HTTP + 'result: {failed_when: "result.ok == false", error: problem.text}'
     result = await answered(tool, {"ok": False, "problem": {"text": "no such city"}})

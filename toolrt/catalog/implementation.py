@@ -90,7 +90,7 @@ def _wrong_kinds(named: list[str], merged: Mapping[str, Any]) -> list[Fault]:
         return [Fault("one-kind", message, (named[1],), "make it two tools", on_key=True)]
     if any(nearest(key, KIND_NAMES) for key in merged) or _has_odd_hitl(merged):
         return []  # the misspelt key or value is reported as such
-    message = f"a tool needs exactly one of {', '.join(KIND_NAMES)}"
+    message = f"a tool needs exactly one of {', '.join(sorted(KINDS))}"
     return [Fault("no-kind", message, on_key=True)]
 
 

@@ -1,5 +1,6 @@
 """Targets are checked once each, whoever uses them."""
 
+from toolrt.catalog.implementation import OF_EXPRESSIONS
 from toolrt.catalog.workshop import Workshop
 
 
@@ -12,4 +13,6 @@ def check_targets(workshop: Workshop) -> None:
     for written in workshop.files.targets.values():
         context = workshop.context(f"target {written.name}")
         check_target(written.target, context)
-        workshop.files.report(written.document, written.path, *context.faults)
+        is_whole = written.name not in workshop.files.broken_targets
+        faults = [one for one in context.faults if is_whole or one.code in OF_EXPRESSIONS]
+        workshop.files.report(written.document, written.path, *faults)

@@ -70,7 +70,7 @@ class _Compiling:
         effect: Effect = manifest.effect or (made.effect if made else "write")
         parameters, description = self._parameters(manifest, made)
         binding = self._binding(manifest, made, parameters, effect)
-        rejections = self._rejections(manifest, parameters)
+        rejections = self._rejections(parameters)
         shaping = compile_shaping(
             manifest,
             parameters.schema.get("properties", {}),
@@ -279,17 +279,25 @@ class _Compiling:
         target = child(self.merged[made.kind.name], "target") if made else None
         return target if isinstance(target, str) else None
 
-    def _rejections(self, manifest: ToolManifest, parameters: Parameters) -> tuple[Rejection, ...]:
+    def _rejections(self, parameters: Parameters) -> tuple[Rejection, ...]:
+        """The entries of `reject`, straight as written: one at fault hides no other."""
+        written = self.merged.get("reject")
+        made = [
+            self._rejection(number, entry, parameters)
+            for number, entry in enumerate(written if isinstance(written, list) else ())
+            if isinstance(entry, dict) and isinstance(entry.get("when"), str)
+        ]
+        return tuple(one for one in made if one is not None)
+
+    def _rejection(
+        self, number: int, entry: dict[str, Any], parameters: Parameters
+    ) -> Rejection | None:
         arguments = parameters.schema.get("properties", {})
         keys = self.workshop.condition_keys
-        made: list[Rejection] = []
-        for number, reject in enumerate(manifest.reject):
 
-            def condition(text: str = reject.when) -> Condition:
-                return compile_condition(text, REJECT_ROOTS, arguments, keys)
+        def condition() -> Condition:
+            return compile_condition(entry["when"], REJECT_ROOTS, arguments, keys)
 
-            path = ("reject", number, "when")
-            found = compiled(condition, reject.when, path, self.faults)
-            if found is not None:
-                made.append(Rejection(found, reject.reason))
-        return tuple(made)
+        path = ("reject", number, "when")
+        found = compiled(condition, entry["when"], path, self.faults)
+        return None if found is None else Rejection(found, str(entry.get("reason")))

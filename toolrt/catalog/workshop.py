@@ -41,7 +41,12 @@ class Workshop:
         """What a template may name: parameters, caller, call and vars."""
         if parameters is None:
             return Names(known_keys=self.known_keys)
-        return Names(parameters.names, parameters.optional, known_keys=self.known_keys)
+        return Names(
+            parameters.names,
+            parameters.optional,
+            known_keys=self.known_keys,
+            scalars=parameters.scalars,
+        )
 
     def context(self, tool: str, parameters: Parameters | None = None, **more: Any) -> BindContext:
         """A context for a kind to bind `tool` in."""

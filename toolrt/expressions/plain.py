@@ -227,7 +227,8 @@ def _may_stand(part: Part, names: Names) -> bool:
 
 def _may_read(reading: Reading, names: Names) -> bool:
     if not reading.is_root:
-        return reading.name in names.parameters
+        has_keys = not reading.keys or reading.name not in names.scalars
+        return has_keys and reading.name in names.parameters
     known = names.known_keys.get(reading.name)
     return known is None or not reading.keys or reading.keys[0] in known
 

@@ -23,18 +23,24 @@ class Names:
     """The names of one place.
 
     `optional` are the parameters that may be absent: not required and without a default. `roots`
-    are the roots that this place has. `known_keys` lists the keys of roots whose shape is fixed.
+    are the roots that this place has. `known_keys` lists the keys of roots whose shape is fixed;
+    `scalars` are the parameters that have none.
     """
 
     parameters: frozenset[str] = frozenset()
     optional: frozenset[str] = frozenset()
     roots: frozenset[str] = frozenset({"caller", "call", "vars"})
     known_keys: Mapping[str, frozenset[str]] = field(default_factory=lambda: KNOWN_KEYS)
+    scalars: frozenset[str] = frozenset()
 
     def fault(self, name: str, key: str | None, offset: int) -> Fault | None:
         """What is wrong with reading `name` (or `name.key`) at `offset`; None when nothing is."""
-        if name not in self.roots:
-            return None if name in self.parameters else self._unknown(name, offset)
+        if name not in self.roots and name not in self.parameters:
+            return self._unknown(name, key, offset)
+        if name in self.scalars and key is not None:
+            message = f"`{name}` is no object, so it has no `{key}`"
+            hint = f"write `{name}`"
+            return Fault("unknown-name", message, hint=hint, offset=offset + len(name) + 1)
         known = self.known_keys.get(name)
         if key is None or known is None or key in known:
             return None
@@ -45,7 +51,10 @@ class Names:
             offset=offset + len(name) + 1,
         )
 
-    def _unknown(self, name: str, offset: int) -> Fault:
+    def _unknown(self, name: str, key: str | None, offset: int) -> Fault:
+        if name == "args" and key in self.parameters:
+            message = "in a template a parameter goes by its own name"
+            return Fault("unknown-name", message, hint=f"write `{key}`", offset=offset)
         if name in ROOTS:
             return Fault("unknown-name", f"`{name}` has no value in this place", offset=offset)
         return Fault(

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from toolrt.core.faults import MISSING, Fault, child
+from toolrt.core.faults import Fault
 from toolrt.core.faults import Path as FaultPath
 from toolrt.loading.diagnostics import Diagnostic, in_order, place_of
 from toolrt.loading.files import UnreadableError, content, manifest_files
@@ -29,6 +29,8 @@ from toolrt.manifest.tool import ToolsFile
 
 PROJECT_FILE = "toolrt.yaml"
 _REPAIRS = 20
+_DEPTHS = (9, 3, 2)
+"""How deep a fault in a target is cut out: as little as leaves a target, so that it is checked."""
 _NO_VALUE = {"unknown-anchor", "alias-to-itself"}
 
 M = TypeVar("M", bound=BaseModel)
@@ -237,21 +239,28 @@ def _validated(
     if made is not None:
         return made
     for fault in faults:
-        data = _without(data, fault.path[: 2 if fault.path[:1] == ("targets",) else 1])
         if fault.path[:1] == ("targets",):
             files.broken_targets.update(map(str, fault.path[1:2]))
             files.knows_targets &= len(fault.path) > 1
         files.knows_vars &= model is not ProjectFile or fault.path[:1] != ("vars",)
-    return validated(model, data, document.source_text)[0]
+    for depth in _DEPTHS:
+        rest = data
+        for fault in faults:
+            rest = _without(rest, fault.path[: depth if fault.path[:1] == ("targets",) else 1])
+        made = validated(model, rest, document.source_text)[0]
+        if made is not None:
+            return made
+    return None
 
 
 def _without(data: Any, path: FaultPath) -> Any:
-    """`data` without what `path` leads to; it is gone already when two faults share it."""
-    if not path or child(data, path[0]) is MISSING:
+    """`data` without what `path` leads to; a list on the way goes as a whole."""
+    if not path or not isinstance(data, dict) or path[0] not in data:
         return data
     rest = {key: value for key, value in data.items() if key != path[0]}
-    if len(path) > 1:
-        rest[str(path[0])] = _without(data[path[0]], path[1:])
+    below = data[path[0]]
+    if len(path) > 1 and isinstance(below, dict):
+        rest[str(path[0])] = _without(below, path[1:])
     return rest
 
 

@@ -13,6 +13,7 @@ from toolrt.core.faults import Fault, Path
 from toolrt.core.names import did_you_mean
 
 TYPES = ("string", "integer", "number", "boolean", "array", "object", "null")
+_SCALAR_TYPES = ("string", "integer", "number", "boolean")
 RESERVED = frozenset({"caller", "call", "vars", "result", "steps", "item"})
 SOURCES = ("caller.principal", "caller.tenant", "caller.session")
 OWN_WORDS = frozenset({"from", "default_from", "root", "allow_dash", "sensitive"})
@@ -59,6 +60,16 @@ class Parameters:
             name
             for name, schema in properties.items()
             if name not in required and not (isinstance(schema, dict) and "default" in schema)
+        )
+
+    @property
+    def scalars(self) -> frozenset[str]:
+        """Names of texts, numbers and booleans: nothing is inside them."""
+        properties = self.schema.get("properties", {})
+        return frozenset(
+            name
+            for name, schema in properties.items()
+            if isinstance(schema, dict) and schema.get("type") in _SCALAR_TYPES
         )
 
     def visible_schema(self) -> dict[str, Any]:

@@ -25,7 +25,7 @@ def usable(entry: ToolEntry) -> ToolEntry:
         raise RefusedError(
             f"`{entry.name}` is refused: {entry.refusal}",
             code="approval-unavailable",
-            hint="nothing ran; tell the person that this needs their approval",
+            hint="nothing ran, and nothing you send changes that; tell the operator",
         )
     return entry
 

@@ -86,7 +86,8 @@ def bound_adder(entry: ToolEntry) -> Step:
 
 def reject(entry: ToolEntry, invocation: Invocation) -> None:
     """Raise RefusedError for the `reject` entries that hold, or that cannot be evaluated."""
-    reasons = [one.reason for one in entry.rejections if _holds(one, entry, invocation)]
+    found = [_objection(one, entry, invocation) for one in entry.rejections]
+    reasons = [reason for reason in found if reason is not None]
     if reasons:
         details = {"faults": [{"pointer": "", "message": reason} for reason in reasons]}
         raise RefusedError(
@@ -97,8 +98,10 @@ def reject(entry: ToolEntry, invocation: Invocation) -> None:
         )
 
 
-def _holds(rejection: Rejection, entry: ToolEntry, invocation: Invocation) -> bool:
+def _objection(rejection: Rejection, entry: ToolEntry, invocation: Invocation) -> str | None:
+    """The reason to refuse; a check that cannot be made refuses too, and says so."""
     try:
-        return rejection.condition.holds(call_roots(rejection.condition, entry, invocation))
-    except ConditionError:
-        return True
+        roots = call_roots(rejection.condition, entry, invocation)
+        return rejection.reason if rejection.condition.holds(roots) else None
+    except ConditionError as error:
+        return f"a check could not be made ({error.message}); it guards this: {rejection.reason}"
