@@ -18,6 +18,12 @@ def test_s12_death_for_want_of_memory_says_so():
         answer(finished(number=signal.SIGKILL, out_of_memory=True), {0}, "text")
 
 
+def test_a_pipe_that_broke_under_a_shell_is_explained():
+    with pytest.raises(BindingError, match=r"^exited with 141: err$") as caught:
+        answer(finished(141), {0}, "text")
+    assert caught.value.hint.startswith("128+13: a program of a pipe was stopped because")
+
+
 def test_exit_code_that_was_lost_may_have_had_an_effect():
     with pytest.raises(BindingError, match="taken by somebody else") as caught:
         answer(finished(), {0}, "text")

@@ -638,9 +638,31 @@ async def test_e4_a_failed_status_says_whether_trying_again_may_help(
     with pytest.raises(BindingError) as failed:
         await answer(reply("no", status))
     error = failed.value
-    assert (error.code, error.message) == ("execution-failed", f"the service answered {status}")
-    assert (error.status, error.sent) == (status, "answered")
+    assert error.message == f"the service answered {status}"
+    assert (error.status, error.details["status"], error.sent) == (status, status, "answered")
     assert (error.retryable, error.target_fault) == (retryable, target_fault)
+
+
+@pytest.mark.parametrize(
+    ("status", "code"),
+    [
+        (400, "execution-failed"),
+        (401, "access-denied"),
+        (403, "access-denied"),
+        (404, "not-found"),
+        (409, "conflict"),
+        (410, "not-found"),
+        (412, "conflict"),
+        (422, "execution-failed"),
+        (429, "rate-limited"),
+        (500, "execution-failed"),
+        (503, "execution-failed"),
+    ],
+)
+async def test_a_failed_status_has_the_code_of_what_it_means(status, code):
+    with pytest.raises(BindingError) as failed:
+        await answer(reply("no", status))
+    assert failed.value.code == code
 
 
 @pytest.mark.parametrize(

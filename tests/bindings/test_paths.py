@@ -116,8 +116,19 @@ def test_every_item_of_an_array_is_held_inside(project):
     arguments = {"p": ["x.csv", "sub"]}
     rules.apply(arguments)
     assert arguments == {"p": ["./data/x.csv", "./data/sub"]}
-    with pytest.raises(RefusedError, match="`p`"):
-        rules.apply({"p": ["x.csv", "../x"]})
+    with pytest.raises(
+        RefusedError, match=r"^`p\[1\]` must not hold `..`; `p\[2\]` must be"
+    ) as caught:
+        rules.apply({"p": ["x.csv", "../x", "/x"]})
+    pointers = [each["pointer"] for each in caught.value.details["faults"]]
+    assert pointers == ["/p/1", "/p/2"]
+
+
+def test_of_many_faulty_items_the_first_ones_are_told(project):
+    rules = compile_path_rules({"properties": {"p": {"type": "array", "items": PATH}}}, project)
+    with pytest.raises(RefusedError, match=r"`p\[4\]`[^;]*; …$") as caught:
+        rules.apply({"p": [".."] * 30})
+    assert len(caught.value.details["faults"]) == 20
 
 
 def test_all_faulty_parameters_are_named_at_once(project):

@@ -74,11 +74,14 @@ def test_a_token_is_a_value(token, value):
     ("tokens", "said"),
     [
         (["oslo"], "`oslo` is not an argument; write key=text"),
+        (['{"a": 1}'], "a JSON object goes with --json: --json '{\"a\": 1}'"),
         (["=5"], "is not an argument"),
-        (["count:=five"], "count:=five"),
+        (["count:=five"], "`count:=five` is not JSON: expecting value at line 1, column 1; "),
+        (["count:=five"], "`count` takes an integer, such as count=1"),
+        (["count:=["], "is not JSON: the JSON ends too early; "),
         (["text:=hello"], "for text write text=hello or text:='\"hello\"'"),
-        (["tags=a,b"], '`tags` takes array; write tags:=\'["a", "b"]\''),
-        (["where=x"], "`where` takes object"),
+        (["tags=a,b"], '`tags` takes a list; write tags:=\'["a", "b"]\''),
+        (["where=x"], "`where` takes an object"),
         (["text=a", "text=b"], "`text` is given twice: by text=a and by text=b"),
         (["text=@absent.txt"], "`text=@absent.txt`: No such file or directory"),
         (["text=@absent.txt"], "for text that starts with @ write text:='\"@absent.txt\"'"),
@@ -90,8 +93,9 @@ def test_a_bad_token_says_how_it_should_look(tokens, said, tmp_path, monkeypatch
     monkeypatch.chdir(tmp_path)
     with pytest.raises(click.UsageError) as caught:
         args(*tokens)
+    hint = getattr(caught.value, "hint", None)
 
-    assert said in caught.value.message
+    assert said in f"{caught.value.message}; {hint}"
 
 
 def test_a_long_token_is_told_in_short():

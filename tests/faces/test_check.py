@@ -44,7 +44,9 @@ def test_unavailable_tools_are_named_and_fail_only_strictly(invoke):
     assert "unavailable: t.broken:" in shown.stdout
     assert "TOOLRT_TEST_NEVER_SET" in shown.stdout
     assert shown.stdout.endswith("ok: 5 tools in 1 file, 1 unavailable\n")
-    assert invoke("check", "--strict").exit_code == 3
+    strictly = invoke("check", "--strict")
+    assert strictly.exit_code == 3
+    assert strictly.stdout.endswith("not ok with --strict: 5 tools in 1 file, 1 unavailable\n")
 
 
 def test_warnings_fail_only_strictly(invoke, project):

@@ -63,7 +63,7 @@ def test_dry_run_writes_nothing(empty, invoke, monkeypatch):
     assert list(empty.iterdir()) == []
 
 
-@pytest.mark.parametrize("name", ["tools.d/text.yaml", "tools.d/mine.yaml", "toolrt.yaml"])
+@pytest.mark.parametrize("name", ["tools.d/notes.txt", "text_tools.py", "toolrt.yaml"])
 def test_nothing_is_overwritten(empty, invoke, monkeypatch, name):
     monkeypatch.chdir(empty)
     (empty / "tools.d").mkdir()
@@ -72,7 +72,7 @@ def test_nothing_is_overwritten(empty, invoke, monkeypatch, name):
     shown = invoke("init")
 
     assert shown.exit_code == 2
-    assert f"Error: {name} exists already" in shown.stderr
+    assert f"error[usage]: {name} exists already" in shown.stderr
     assert (empty / name).read_text() == "# mine\n"
     assert not (empty / "tools.d" / "service.yaml").exists()
 
@@ -92,7 +92,48 @@ def test_a_gitignore_of_ones_own_stays(empty, invoke, monkeypatch):
     shown = invoke("init")
 
     assert (empty / ".gitignore").read_text() == "*.log\n"
-    assert "add `.toolrt/` to .gitignore" in shown.stderr
+    assert "for .gitignore: `.toolrt/*` and `!.toolrt/schema/`" in shown.stderr
+
+
+def test_git_keeps_the_schemas_and_nothing_else_of_what_toolrt_makes(empty, invoke, monkeypatch):
+    monkeypatch.chdir(empty)
+    invoke("init")
+    (empty / ".toolrt" / "cache").write_text("")
+    subprocess.run(["git", "init", "-q"], cwd=empty, check=True)
+    subprocess.run(["git", "add", "."], cwd=empty, check=True)
+    listed = subprocess.run(
+        ["git", "ls-files"], cwd=empty, capture_output=True, text=True, check=True
+    )
+    kept = [name for name in listed.stdout.splitlines() if name.startswith(".toolrt/")]
+
+    assert kept == [f".toolrt/schema/{which}.json" for which in ("policies", "project", "tools")]
+
+
+@pytest.mark.parametrize("name", ["text.yaml", "mine.yml"])
+def test_where_tools_are_only_the_schemas_are_written(empty, invoke, monkeypatch, name):
+    monkeypatch.chdir(empty)
+    (empty / "tools.d").mkdir()
+    (empty / "tools.d" / name).write_text("# mine\n")
+
+    shown = invoke("init")
+
+    assert shown.exit_code == 0
+    assert "tools.d has files already: no samples" in shown.stderr
+    assert [path.name for path in (empty / "tools.d").iterdir()] == [name]
+    assert (empty / "tools.d" / name).read_text() == "# mine\n"
+    assert {path.name for path in empty.iterdir()} == {"tools.d", ".toolrt"}
+
+
+def test_a_sample_that_was_deleted_stays_deleted(empty, invoke, monkeypatch):
+    monkeypatch.chdir(empty)
+    invoke("init")
+    (empty / "tools.d" / "service.yaml").unlink()
+    (empty / ".toolrt" / "schema" / "tools.json").unlink()
+
+    document = json.loads(invoke("init", "-o", "json").stdout)
+
+    assert document["files"] == [".toolrt/schema/tools.json"]
+    assert not (empty / "tools.d" / "service.yaml").exists()
 
 
 def test_a_place_that_cannot_be_written_is_an_error(empty, invoke, monkeypatch):

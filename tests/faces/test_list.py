@@ -31,6 +31,10 @@ def test_nothing_found_is_said_on_stderr(invoke):
     assert "try: toolrt list" in shown.stderr
 
 
+def test_a_namespace_is_listed_by_a_pattern(invoke):
+    assert "`t` is a namespace; try: toolrt list 't.*'" in invoke("list", "t").stderr
+
+
 def test_json_tells_all_of_a_tool(invoke):
     document = json.loads(invoke("list", "t.broken", "-o", "json").stdout)
     [tool] = document["tools"]

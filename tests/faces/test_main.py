@@ -1,5 +1,6 @@
 import contextlib
 import importlib
+import json
 import os
 import pkgutil
 import resource
@@ -10,6 +11,7 @@ import time
 from pathlib import Path
 
 import pytest
+import yaml
 
 import toolrt.faces.cli
 from toolrt.faces.cli.main import VERBS
@@ -60,11 +62,12 @@ def test_help_of_a_verb_is_not_taken_for_an_argument(invoke, name):
 @pytest.mark.parametrize(
     ("args", "said"),
     [
-        (["lst"], "there is no verb `lst`; did you mean `list`? Try: toolrt --help"),
-        (["serve"], "there is no verb `serve`. Try: toolrt --help"),
+        (["lst"], "there is no verb `lst`\nhint: did you mean `list`?\ntry: toolrt --help"),
+        (["rnu"], "hint: did you mean `run`?"),
+        (["serve"], "there is no verb `serve`\ntry: toolrt --help"),
         (["list", "--tga", "x"], "'--tga'"),
         (["--colr"], "'--color'"),
-        (["run"], "Try: toolrt run --help"),
+        (["run"], "try: toolrt run --help"),
         (["list", "-o", "xml"], "'xml'"),
     ],
 )
@@ -74,8 +77,36 @@ def test_wrong_usage_says_what_to_try(invoke, args, said):
     assert shown.exit_code == 2
     assert shown.stdout == ""
     assert said in shown.stderr
-    assert shown.stderr.startswith("Error: ")
-    assert "Try: toolrt " in shown.stderr.splitlines()[-1]
+    assert shown.stderr.startswith("error[usage]: ")
+    assert "try: toolrt " in shown.stderr.splitlines()[-1]
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        ["lst", "-o", "json"],
+        ["-o", "jsonl", "list", "--tga"],
+        ["list", "--output=yaml", "--tga"],
+        ["list", "-qojson", "--tga"],
+        ["run", "-o", "text", "--output", "json"],
+        ["run", "t.add", "a", "-ojson"],
+    ],
+)
+def test_wrong_usage_is_a_document_for_programs(invoke, args):
+    shown = invoke(*args)
+    document = yaml.safe_load(shown.stdout)
+
+    assert shown.exit_code == 2
+    assert (document["schema"], document["error"]["code"]) == ("toolrt/v1", "usage")
+    assert document["error"].keys() == {"code", "message", "hint"}
+    assert f"error[usage]: {document['error']['message']}\n" in shown.stderr
+
+
+@pytest.mark.parametrize(
+    "args", [["lst", "-o", "xml"], ["lst", "-o"], ["-o", "json", "lst", "-otext"]]
+)
+def test_a_format_that_is_none_is_text(invoke, args):
+    assert invoke(*args).stdout == ""
 
 
 def test_version(invoke):
@@ -116,7 +147,50 @@ def test_no_project_is_not_found_and_says_how_to_make_one(invoke, tmp_path, monk
     shown = invoke("list")
 
     assert shown.exit_code == 7
-    assert "Try: toolrt init" in shown.stderr
+    assert "try: toolrt init" in shown.stderr
+
+
+def test_no_project_is_a_document_for_programs(invoke, tmp_path):
+    shown = invoke("list", "-p", str(tmp_path / "none"), "-o", "json")
+
+    assert shown.exit_code == 7
+    assert json.loads(shown.stdout)["error"]["code"] == "project"
+
+
+@pytest.mark.parametrize("verb", [["list"], ["show", "t.add"], ["run", "t.add", "a=1"]])
+def test_broken_manifests_are_a_document_for_programs(invoke, project, verb):
+    (project / "tools.d" / "bad.yaml").write_text("tools:\n  x: {descriptoin: hello}\n")
+
+    shown = invoke(*verb, "-o", "json")
+    document = json.loads(shown.stdout)
+
+    assert shown.exit_code == 3
+    assert document["error"]["code"] == "manifests-invalid"
+    assert document["diagnostics"][0]["file"] == "tools.d/bad.yaml"
+    assert shown.stderr.splitlines()[1:] == ["try: toolrt check"]
+
+
+@pytest.mark.parametrize("verb", [["check"], ["list"], ["run", "t.add", "a=1"]])
+def test_files_are_named_from_where_the_user_stands(invoke, project, monkeypatch, verb):
+    (project / "tools.d" / "bad.yaml").write_text("tools:\n  x: {descriptoin: hello}\n")
+    monkeypatch.chdir(project / "tools.d")
+    inside = invoke(*verb).output
+    monkeypatch.chdir(project.parent)
+    outside = invoke(*verb, "-p", "project").output
+
+    assert "\nbad.yaml:2:" in f"\n{inside}"
+    assert "\nproject/tools.d/bad.yaml:2:" in f"\n{outside}"
+    assert verb == ["check"] or "try: toolrt -p project check" in outside
+
+
+def test_a_project_without_tools_says_what_comes_next(invoke, tmp_path):
+    (tmp_path / "none" / "tools.d").mkdir(parents=True)
+
+    for verb in ("check", "list"):
+        shown = invoke(verb, "-p", str(tmp_path / "none"))
+        assert shown.exit_code == 0
+        assert shown.output.startswith("no tools yet: ")
+        assert f"try: toolrt -p {tmp_path}/none init" in shown.output
 
 
 def test_a_named_folder_must_be_the_project_itself(invoke, project):

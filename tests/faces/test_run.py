@@ -115,8 +115,50 @@ def test_as_names_the_caller(invoke, project):
     assert invoke("run", "who", "--as", "ann:finance,ops").stdout == "ann finance\n"
 
 
-def test_as_needs_a_user(invoke):
-    assert invoke("run", "t.add", "a:=1", "--as", ":finance").exit_code == 2
+@pytest.mark.parametrize("as_", [":finance", "bob:", "bob:a,,b", "", ":"])
+def test_as_needs_a_user_and_after_a_colon_roles(invoke, as_):
+    shown = invoke("run", "t.add", "a:=1", "--as", as_)
+
+    assert shown.exit_code == 2
+    assert "hint: write --as USER or --as USER:ROLE,…" in shown.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--low", "1"], "is written low=1"),
+        (["--low=1"], "is written low=1"),
+        (["--low"], "is written low=…"),
+        (["--low", "--dry-run"], "is written low=…"),
+        (["--jsn", "{}"], "did you mean `--json`?"),
+        (['{"a": 1}'], "--json '{\"a\": 1}'"),
+    ],
+)
+def test_an_argument_in_another_spelling_is_told_how_it_is_written(invoke, words, said):
+    shown = invoke("run", "t.add", *words)
+
+    assert shown.exit_code == 2
+    assert said in shown.stderr
+    assert "--color" not in shown.stderr
+
+
+def test_a_person_is_told_what_is_open_in_json_that_ends_too_early(invoke):
+    shown = invoke("run", "t.add", "--json", '{"a": 1')
+
+    assert "the JSON ends too early" in shown.stderr
+    assert "hint: a quote or a bracket of --json is never closed" in shown.stderr
+
+
+def test_reasons_of_the_author_stand_once(invoke, project):
+    (project / "tools.d" / "r.yaml").write_text(
+        "tools:\n  r:\n    description: R.\n    shell: 'true'\n"
+        "    parameters: {n: integer}\n"
+        "    reject:\n      - {when: args.n > 1, reason: too many}\n      - {when: args.n > 2, reason: never}\n"
+    )
+    shown = invoke("run", "r", "n=9")
+
+    assert shown.stderr.count("too many") == shown.stderr.count("never") == 1
+    assert "2 things are wrong with the arguments\n" in shown.stderr
 
 
 def test_arguments_come_from_stdin(invoke):
@@ -151,6 +193,18 @@ def test_verbose_logs_the_call_as_one_json_line(invoke):
     [line] = [json.loads(line) for line in shown.stderr.splitlines() if line.startswith("{")]
 
     assert line["tool"] == "t.echo"
+
+
+def test_verbose_logs_a_request_without_an_answer(invoke, project):
+    (project / "tools.d" / "h.yaml").write_text(
+        "tools:\n  h:\n    description: H.\n    http: {url: 'http://127.0.0.1:9/', allow_private: true}\n"
+        "    retry: none\n"
+    )
+    shown = invoke("run", "h", "-v")
+    lines = [json.loads(line) for line in shown.stderr.splitlines() if line.startswith("{")]
+
+    assert [line["event"] for line in lines] == ["unanswered", "failed"]
+    assert lines[0]["target"] == "127.0.0.1:9"
 
 
 def test_what_a_tool_prints_is_no_data(invoke, project):
@@ -204,7 +258,7 @@ def test_broken_manifests_end_with_3_and_are_shown(invoke, project):
 
     assert shown.exit_code == 3
     assert "tools.d/bad.yaml:2:" in shown.stderr
-    assert shown.stderr.splitlines()[-1].endswith("Try: toolrt check")
+    assert shown.stderr.splitlines()[-1] == "try: toolrt check"
 
 
 def test_a_bug_in_the_gateway_is_a_report_and_70(invoke, monkeypatch, tmp_path):

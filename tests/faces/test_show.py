@@ -19,7 +19,8 @@ def test_an_unknown_tool_is_not_found(invoke):
 
     assert shown.exit_code == 7
     assert shown.stderr == (
-        "Error: there is no tool `t.ad`; did you mean `t.add`? Try: toolrt list\n"
+        "error[unknown-tool]: there is no tool `t.ad`\n"
+        "hint: did you mean `t.add`?\ntry: toolrt list\n"
     )
 
 

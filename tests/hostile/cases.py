@@ -57,7 +57,8 @@ OUTCOMES: Mapping[str, Outcome] = {
 }
 """Outcome of the list of hostile inputs -> code of design section 7 and exit status.
 
-USAGE is what the command line itself does not understand: there is no call, and no result."""
+USAGE is what the command line itself does not understand: there is no call and no result, only a
+document that says so."""
 
 ANYTHING = object()
 """Any data will do."""

@@ -120,6 +120,13 @@ def test_the_words_of_parameters_are_unknown_elsewhere():
     assert codes(parameter(items={"root": "."})) == ["unknown-keyword"]
 
 
+def test_items_of_an_array_of_paths_have_words_of_ours():
+    items = {"type": "string", "format": "path", "root": "d", "allow_dash": True, "sensitive": True}
+    assert codes(parameter(type="array", items=items)) == []
+    assert codes(parameter(type="array", items={**items, "from": "x"})) == ["unknown-keyword"]
+    assert codes(parameter(items={"items": items})) == ["unknown-keyword"] * 2
+
+
 @pytest.mark.parametrize(
     ("schema", "path", "message"),
     [

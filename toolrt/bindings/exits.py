@@ -19,6 +19,11 @@ _BECAUSE: Mapping[int, str] = {
     signal.SIGXCPU: ": it used more processor time than `limits.cpu` allows",
     signal.SIGXFSZ: ": it wrote a file larger than `limits.file_size` allows",
 }
+_BROKEN_PIPE = 128 + signal.SIGPIPE
+_PIPE_HINT = (
+    "128+13: a program of a pipe was stopped because the next one had read enough; let that one"
+    " read all (`sed -n 1,5p` for `head -5`), or write `set +o pipefail` in the script"
+)
 _BY_SHELLS = {126: " (found but not executable)", 127: " (a program was not found)"}
 
 
@@ -66,6 +71,7 @@ def _failed(code: int, finished: Finished, stderr: str) -> BindingError:
     message = f"exited with {code}{_BY_SHELLS.get(code, '')}"
     return BindingError(
         f"{message}: {said}" if said else message,
+        hint=_PIPE_HINT if code == _BROKEN_PIPE else None,
         details={"exit_code": code, "stderr": stderr[-_STDERR_TAIL:]},
         body=_body(finished.stdout),
     )

@@ -19,6 +19,15 @@ Output = Literal["json", "jsonl", "lines", "text", "bytes"]
 
 RETRYABLE = frozenset({408, 425, 429, 500, 502, 503, 504})
 
+_CODES: Mapping[int, str] = {
+    401: "access-denied",
+    403: "access-denied",
+    404: "not-found",
+    409: "conflict",
+    410: "not-found",
+    412: "conflict",
+    429: "rate-limited",
+}
 _EXCERPT = 300
 _OK = range(200, 300)
 _REDIRECT = range(300, 400)
@@ -133,6 +142,7 @@ def _failure(reply: "Response", now: Callable[[], float]) -> BindingError:
     is_redirect = status in _REDIRECT and "location" in reply.headers
     return BindingError(
         f"the service answered {status}",
+        code=_CODES.get(status, "execution-failed"),
         hint="it redirects, and this tool does not follow" if is_redirect else None,
         status=status,
         sent="answered",

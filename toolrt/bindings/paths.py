@@ -13,10 +13,14 @@ from pathlib import Path
 from typing import Any
 
 from toolrt.core.errors import RefusedError
+from toolrt.core.faults import Path as FaultPath
+from toolrt.schemas.messages import MOST_FAULTS
+from toolrt.schemas.phrases import place, pointer
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 _LONGEST_PART = 255
 _LONGEST = 4096
+_MOST_TOLD = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,16 +53,12 @@ class PathRules:
     def apply(self, arguments: dict[str, Any]) -> None:
         """Put checked paths in place of the caller's, items of arrays included.
 
-        Raises RefusedError (invalid-arguments) that names every parameter at fault.
+        Raises RefusedError (invalid-arguments) that names every parameter and item at fault.
         """
-        faults: dict[str, str] = {}
+        faults: dict[FaultPath, str] = {}
         for name, rule in self._rules.items():
-            if name not in arguments:
-                continue
-            try:
-                arguments[name] = _checked(rule, arguments[name])
-            except ValueError as error:
-                faults[f"/{name}"] = f"`{name}` {error}"
+            if name in arguments:
+                arguments[name] = _checked(rule, arguments[name], (name,), faults)
         if faults:
             raise _refused(faults)
 
@@ -81,10 +81,13 @@ def compile_path_rules(schema: Mapping[str, Any], project: Path) -> PathRules | 
     return PathRules(rules, str(project.absolute())) if rules else None
 
 
-def _refused(faults: Mapping[str, str]) -> RefusedError:
-    listed = [{"pointer": place, "message": message} for place, message in faults.items()]
+def _refused(faults: Mapping[FaultPath, str]) -> RefusedError:
+    listed = [{"pointer": pointer(path), "message": message} for path, message in faults.items()][
+        :MOST_FAULTS
+    ]
+    told = [each["message"] for each in listed[:_MOST_TOLD]]
     return RefusedError(
-        "; ".join(faults.values()),
+        "; ".join(told) + ("; …" if len(faults) > _MOST_TOLD else ""),
         code="invalid-arguments",
         hint="give a path relative to the root folder, such as sub/name.txt",
         details={"faults": listed},
@@ -112,12 +115,16 @@ def _rule(root: str, project: Path) -> PathRule:
     return PathRule(real, real)
 
 
-def _checked(rule: PathRule, value: Any) -> Any:
-    if isinstance(value, str):
-        return rule.check(value)
+def _checked(rule: PathRule, value: Any, path: FaultPath, faults: dict[FaultPath, str]) -> Any:
     if isinstance(value, list):
-        return [_checked(rule, each) for each in value]
-    return value
+        return [_checked(rule, each, (*path, n), faults) for n, each in enumerate(value)]
+    if not isinstance(value, str):
+        return value
+    try:
+        return rule.check(value)
+    except ValueError as error:
+        faults[path] = f"`{place(path)}` {error}"
+        return value
 
 
 def _parts(value: str) -> list[str]:

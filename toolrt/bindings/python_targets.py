@@ -11,6 +11,7 @@ from typing import Any
 
 from toolrt.bindings.python_imports import attribute_of, import_from
 from toolrt.core.faults import Fault, FaultError
+from toolrt.schemas.phrases import with_article
 from toolrt.schemas.signatures import Callee, read_callee
 
 Make = Callable[[], Mapping[str, Any]]
@@ -81,7 +82,7 @@ def _callable(found: Any, label: str, key: str = "call") -> Target:
         hint = f"write `object: {label}`, and the method under `call`"
         raise FaultError(Fault("not-callable", f"`{name}` is a class", (key,), hint))
     if not callable(found):
-        message = f"`{label}` is a {type(found).__name__}, which cannot be called"
+        message = f"`{label}` is {with_article(type(found).__name__)}, which cannot be called"
         raise FaultError(Fault("not-callable", message, (key,)))
     return Target(found, found, label)
 

@@ -3,10 +3,10 @@
 Statuses of failed calls come from `core.errors.CODES`; this is where they get their names.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from enum import IntEnum
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from toolrt.core.errors import CODES
 
@@ -53,14 +53,31 @@ MEANING: Mapping[Exit, str] = MappingProxyType(
 
 
 class Stop(Exception):  # noqa: N818 - it ends a verb; most of the time nothing is broken
-    """Ends a verb early: the status, what is wrong, and the next command to try."""
+    """Ends a verb early: the status, what is wrong, and the next command to try.
 
-    def __init__(self, status: Exit, message: str, *, hint: str | None = None, next_: str) -> None:
+    `code` names the failure for programs. With broken manifests `report` shows a person what is
+    wrong with them, and `diagnostics` has the same for programs.
+    """
+
+    def __init__(
+        self,
+        status: Exit,
+        message: str,
+        *,
+        code: str,
+        hint: str | None = None,
+        next_: str,
+        report: str = "",
+        diagnostics: Sequence[Mapping[str, Any]] = (),
+    ) -> None:
         super().__init__(message)
         self.status = status
         self.message = message
+        self.code = code
         self.hint = hint
         self.next = next_
+        self.report = report
+        self.diagnostics = diagnostics
 
 
 def of_code(code: str) -> Exit:

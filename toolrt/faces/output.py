@@ -131,7 +131,8 @@ def _write(stream: IO[str], text: str) -> None:
     except OSError as error:
         _silence(stream)
         message = f"cannot write the output: {error.strerror}"
-        raise Stop(Exit.TOOL_FAILED, message, next_="toolrt doctor") from error
+        stop = Stop(Exit.TOOL_FAILED, message, code="output", next_="toolrt doctor")
+        raise stop from error
 
 
 def _silence(stream: IO[str]) -> None:

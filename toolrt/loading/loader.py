@@ -5,6 +5,7 @@ every target, and a diagnostic for each fault of each file. The catalogue does t
 """
 
 import os
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -32,6 +33,9 @@ _REPAIRS = 20
 _DEPTHS = (9, 3, 2)
 """How deep a fault in a target is cut out: as little as leaves a target, so that it is checked."""
 _NO_VALUE = {"unknown-anchor", "alias-to-itself"}
+_MERGE = re.compile(r'"<<"(?:\[[0-9]+\])?$')
+_OF_GAPS = {"missing-key", "no-kind", "one-of", "unknown-name"}
+"""What may be wrong only because a merge brought nothing."""
 
 M = TypeVar("M", bound=BaseModel)
 
@@ -106,12 +110,29 @@ class LoadedFiles:
     def diagnostics(self) -> list[Diagnostic]:
         """Everything found, each once, in order of place.
 
-        Where an alias leads nowhere there is no value, so nothing else is wrong with it.
+        Where an alias leads nowhere there is no value, so nothing else is wrong with it; where it
+        was to be merged, what is missing may be there.
         """
         found = [fault for document in self.documents for fault in document.faults]
         voids = {place_of(fault) for fault in found if fault.code in _NO_VALUE}
+        gaps = {_entry(each) for each in found if each.code in _NO_VALUE and _is_merged(each)}
         checked = [finding.diagnostic() for finding in self.findings]
-        return in_order([*found, *(each for each in checked if place_of(each) not in voids)])
+        told = [
+            each
+            for each in checked
+            if place_of(each) not in voids and not (each.code in _OF_GAPS and _entry(each) in gaps)
+        ]
+        return in_order([*found, *told])
+
+
+def _entry(one: Diagnostic) -> tuple[str, ...]:
+    """The file, and the tool or target in it, that a diagnostic is about."""
+    return (one.file, *one.path.split(".")[:2])
+
+
+def _is_merged(one: Diagnostic) -> bool:
+    """Whether it is about the value of a merge key, or about one of several."""
+    return _MERGE.search(one.path) is not None
 
 
 def load_files(root: Path) -> LoadedFiles:

@@ -10,7 +10,8 @@ from typing import Annotated, Any, Union, get_args, get_origin
 from pydantic import BaseModel, ValidationError
 
 from toolrt.core.faults import MISSING, Fault, Path, child
-from toolrt.core.names import did_you_mean, nearest
+from toolrt.core.names import nearest
+from toolrt.loading import remedies
 
 _EXPECTED: Mapping[str, str] = {
     "string_type": "a text",
@@ -102,13 +103,14 @@ def _fault(problem: Any, model: type[BaseModel], data: Any) -> Fault:
     special = _SPECIAL.get(kind)
     if special is not None:
         return special(problem, path, model)
+    hint = remedies.remedy(kind, path, problem["input"])
     if kind in _EXPECTED:
         message = f"expected {_EXPECTED[kind]}, got {_got(problem['input'])}"
-        return Fault("wrong-type", message, path)
+        return Fault("wrong-type", message, path, hint)
     if kind in _BOUNDS:
         return Fault("out-of-range", _BOUNDS[kind][0].format(**problem.get("ctx", {})), path)
     code = "invalid-value" if "_" in kind else kind
-    return Fault(code, problem["msg"], path)
+    return Fault(code, problem["msg"], path, hint)
 
 
 def _unknown_key(_problem: Any, path: Path, model: type[BaseModel]) -> Fault:
@@ -118,7 +120,7 @@ def _unknown_key(_problem: Any, path: Path, model: type[BaseModel]) -> Fault:
 def unknown_key(path: Path, known: set[str]) -> Fault:
     """The fault of a key that is none of `known`, with the nearest right one."""
     name = str(path[-1])
-    hint = did_you_mean(name, known) or (f"known here: {_listed(sorted(known))}" if known else None)
+    hint = remedies.key(name, known)
     return Fault("unknown-key", f"unknown key `{name}`", path, hint, on_key=True)
 
 
@@ -131,9 +133,8 @@ def _not_one_of(problem: Any, path: Path, _model: type[BaseModel]) -> Fault:
     expected = problem["ctx"]["expected"].replace("'", "")
     choices = expected.replace(" or ", ", ").split(", ")
     value = problem["input"]
-    close = nearest(value, choices, 0.6) if isinstance(value, str) else None
-    hint = f"did you mean `{close}`?" if close else None
-    return Fault("invalid-value", f"expected {expected}, got {_got(value)}", path, hint)
+    message = f"expected {expected}, got {_got(value)}"
+    return Fault("invalid-value", message, path, remedies.choice(value, choices))
 
 
 _SPECIAL: Mapping[str, Callable[[Any, Path, type[BaseModel]], Fault]] = {
@@ -166,11 +167,6 @@ def _got(value: Any) -> str:
         return "a list"
     text = str(value)
     return f"`{text[:40]}…`" if len(text) > 40 else f"`{text}`"  # noqa: PLR2004 - a short excerpt
-
-
-def _listed(names: list[str], most: int = 12) -> str:
-    shown = ", ".join(names[:most])
-    return f"{shown}, …" if len(names) > most else shown
 
 
 def field_names(model: type[BaseModel], path: Path) -> set[str]:

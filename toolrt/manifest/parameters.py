@@ -17,6 +17,7 @@ _SCALAR_TYPES = ("string", "integer", "number", "boolean")
 RESERVED = frozenset({"caller", "call", "vars", "result", "steps", "item"})
 SOURCES = ("caller.principal", "caller.tenant", "caller.session")
 OWN_WORDS = frozenset({"from", "default_from", "root", "allow_dash", "sensitive"})
+LONGEST_NAME = 64
 NAME = "[A-Za-z_][A-Za-z0-9_]{0,63}"
 _NAME = re.compile(NAME)
 _OTHER_TYPE_NAMES = {
@@ -28,6 +29,13 @@ _OTHER_TYPE_NAMES = {
     "list": "array",
     "dict": "object",
 }
+_FORMATS: Mapping[str, str] = {
+    "date": "date", "date-time": "date-time", "datetime": "date-time", "timestamp": "date-time",
+    "time": "time", "duration": "duration", "email": "email", "e-mail": "email",
+    "hostname": "hostname", "host": "hostname", "ipv4": "ipv4", "ipv6": "ipv6", "uri": "uri",
+    "url": "uri", "uuid": "uuid", "guid": "uuid", "path": "path", "file": "path", "regex": "regex",
+}  # fmt: skip
+"""What people write as a type -> the format that it is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,11 +97,19 @@ class Parameters:
 
 def for_model(schema: dict[str, Any]) -> dict[str, Any]:
     """The schema as a model sees it: without the words that are toolrt's own."""
-    properties = {
-        name: {k: v for k, v in one.items() if k not in OWN_WORDS} if isinstance(one, dict) else one
-        for name, one in schema.get("properties", {}).items()
-    }
+    properties = {name: _bare(one) for name, one in schema.get("properties", {}).items()}
     return {**schema, "properties": properties}
+
+
+def _bare(schema: Any) -> Any:
+    """The schema of one parameter without our words, at the items of an array too."""
+    if not isinstance(schema, dict):
+        return schema
+    bare = {word: value for word, value in schema.items() if word not in OWN_WORDS}
+    items = bare.get("items")
+    if isinstance(items, dict) and not OWN_WORDS.isdisjoint(items):
+        bare["items"] = _bare(items)
+    return bare
 
 
 def parameters_of(written: Mapping[str, Any], faults: list[Fault]) -> Parameters:
@@ -126,7 +142,12 @@ def own_words(
     bound: dict[str, str] = {}
     defaults_from: dict[str, str] = {}
     for name, schema in properties.items():
-        if not isinstance(schema, dict) or OWN_WORDS.isdisjoint(schema):
+        if not isinstance(schema, dict):
+            continue
+        items = schema.get("items")
+        if isinstance(items, dict) and not OWN_WORDS.isdisjoint(items):
+            faults += [fault.under(*path, name, "items") for fault in _misused_items(items)]
+        if OWN_WORDS.isdisjoint(schema):
             continue
         found = list(_misused(schema))
         faults += [fault.under(*path, name) for fault in found]
@@ -139,9 +160,7 @@ def own_words(
 
 def _misused(schema: Mapping[str, Any]) -> Iterator[Fault]:
     """What is wrong with toolrt's own words in the schema of one parameter."""
-    for word in ("sensitive", "allow_dash"):
-        if not isinstance(schema.get(word, False), bool):
-            yield Fault("wrong-type", f"`{word}` is true or false", (word,))
+    yield from _misused_flags(schema)
     for word in ("from", "default_from"):
         if word in schema and not _is_source(schema[word]):
             known = ", ".join((*SOURCES, "caller.claims.NAME"))
@@ -152,6 +171,19 @@ def _misused(schema: Mapping[str, Any]) -> Iterator[Fault]:
         yield Fault("no-effect", message, ("default_from",), "keep one of the two", on_key=True)
     if "root" in schema:
         yield from _misused_root(schema)
+
+
+def _misused_items(schema: Mapping[str, Any]) -> Iterator[Fault]:
+    """What is wrong with our words at the items of an array; others than these mean nothing."""
+    yield from _misused_flags(schema)
+    if schema.get("format") == "path" and not isinstance(schema.get("root", ""), str):
+        yield Fault("wrong-type", "`root` is a folder", ("root",))
+
+
+def _misused_flags(schema: Mapping[str, Any]) -> Iterator[Fault]:
+    for word in ("sensitive", "allow_dash"):
+        if not isinstance(schema.get(word, False), bool):
+            yield Fault("wrong-type", f"`{word}` is true or false", (word,))
 
 
 def _misused_root(schema: Mapping[str, Any]) -> Iterator[Fault]:
@@ -168,6 +200,26 @@ def _misused_root(schema: Mapping[str, Any]) -> Iterator[Fault]:
 def _is_source(source: Any) -> bool:
     is_claim = isinstance(source, str) and source.startswith("caller.claims.")
     return is_claim or source in SOURCES
+
+
+def _name_rule(name: str) -> str:
+    """What a name that is none breaks."""
+    if len(name) > LONGEST_NAME:
+        return f"at most {LONGEST_NAME} characters"
+    if name[:1].isdecimal() and _NAME.fullmatch(f"_{name}"[:LONGEST_NAME]):
+        return "it must not begin with a digit"
+    return "letters a-z, digits and _ only"
+
+
+def _instead_of(kind: str) -> str | None:
+    """What to write for a type that is none."""
+    bare = kind.removesuffix("?")
+    if bare != kind:
+        right = _OTHER_TYPE_NAMES.get(bare, bare)
+        known = right if right in TYPES else "string"
+        return f"write `{{type: {known}, required: false}}`"
+    meant = _FORMATS.get(kind.casefold().replace("_", "-"))
+    return f"write `{{type: string, format: {meant}}}`" if meant else did_you_mean(kind, TYPES)
 
 
 class _Reading:
@@ -217,7 +269,7 @@ class _Reading:
         elif not _NAME.fullmatch(name):
             self._fault(
                 "bad-name",
-                f"`{name}` is no parameter name: letters, digits and _ only",
+                f"`{name}` is no parameter name: {_name_rule(name)}",
                 name,
                 hint="a schema with other names can be written under `input_schema`",
                 on_key=True,
@@ -228,7 +280,7 @@ class _Reading:
         if not isinstance(kind, str) or kind in TYPES:
             return
         right = _OTHER_TYPE_NAMES.get(kind)
-        hint = f"write `{right}`" if right else did_you_mean(kind, TYPES)
+        hint = f"write `{right}`" if right else _instead_of(kind)
         where = () if short else ("type",)
         known = ", ".join(TYPES)
         self._fault(

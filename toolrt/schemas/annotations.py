@@ -170,6 +170,8 @@ def _other_typed_dict(cls: Any) -> Any:
     make = typing.cast("collections.abc.Callable[[str, Any], Any]", TypedDict)
     made = make(cls.__name__, fields)
     made.__doc__, made.__module__ = cls.__doc__, cls.__module__
+    if hasattr(cls, "__pydantic_config__"):
+        made.__pydantic_config__ = cls.__pydantic_config__
     return made
 
 

@@ -94,7 +94,7 @@ def _misfit(
     name = "default" if is_default else "example"
     wanted = with_article(describe(around, root))
     yield Fault(
-        f"bad-{name}",
+        "bad-default" if is_default else "bad-example",
         f"the {name} must be {wanted}, not {shown(value)}",
         place,
         "leave it out: `required: false` makes it optional" if value is None else None,

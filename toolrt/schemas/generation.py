@@ -80,6 +80,25 @@ def _generator() -> Any:
             is_base64 = made.get("format") == "base64url" or self.mode == "serialization"
             return {"type": "string", "contentEncoding": "base64"} if is_base64 else made
 
+        def dataclass_schema(self, schema: Any) -> Schema:
+            return self._closed(super().dataclass_schema(schema))
+
+        def typed_dict_schema(self, schema: Any) -> Schema:
+            return self._closed(super().typed_dict_schema(schema))
+
+        def model_schema(self, schema: Any) -> Schema:
+            made = super().model_schema(schema)
+            return made if schema.get("root_model") else self._closed(made)
+
+        def _closed(self, made: Schema) -> Schema:
+            """A record takes its own fields only, unless it says `extra="allow"`.
+
+            Pydantic drops the others in silence, and with them what a misspelt one meant.
+            """
+            if self.mode == "validation" and "properties" in made:
+                made.setdefault("additionalProperties", False)
+            return made
+
     return Generator
 
 

@@ -105,6 +105,20 @@ def is_pattern(text: str) -> bool:
     return True
 
 
+def pattern_fault(text: str) -> str:
+    """What is wrong with a regular expression that is none, as a clause."""
+    from pydantic_core import SchemaError, SchemaValidator, core_schema  # noqa: PLC0415 - a fault
+
+    try:  # the same kind of engine, and the one that says why
+        SchemaValidator(core_schema.str_schema(pattern=text))
+    except SchemaError as error:
+        reason = str(error).rpartition("\nerror: ")
+        if reason[1]:
+            return f"it is no regular expression: {reason[2]}"
+        return "it is too large a regular expression: make its counts smaller"
+    return "it is no regular expression, or too large a one"
+
+
 def violations(validator: Validator, value: Any) -> list[Violation]:
     """Every keyword that `value` breaks.
 

@@ -12,6 +12,7 @@ from toolrt.core.names import did_you_mean
 from toolrt.schemas.fitting import is_of_type
 from toolrt.schemas.keywords import (
     FORMATS,
+    ITEM_WORDS,
     OTHER_TYPE_NAMES,
     OTHER_WORDS,
     OWN_WORDS,
@@ -22,7 +23,7 @@ from toolrt.schemas.phrases import describe, shown, visible, with_article
 from toolrt.schemas.plain import MAX_DEPTH, NotJsonError, plain
 from toolrt.schemas.refs import MOST_SCHEMAS, Place
 from toolrt.schemas.shapes import TYPES
-from toolrt.schemas.validators import DRAFTS, is_pattern
+from toolrt.schemas.validators import DRAFTS, is_pattern, pattern_fault
 
 MOST_BRANCHES = 1000
 _LARGE = 1 << 64
@@ -66,7 +67,7 @@ class Walk:
             if role == "other":
                 self._other(schema, word, value, path)
             elif role is None:
-                self._unknown(word, value, path)
+                self._unknown(schema, word, value, path)
             elif isinstance(value, dict) and role == "named":
                 self._named(word, value, path, depth)
             elif isinstance(value, list):
@@ -127,13 +128,12 @@ class Walk:
         for index, schema in enumerate(schemas):
             self.schema(schema, (*path, word, index), depth - 1)
 
-    def _unknown(self, word: Any, value: Any, path: Path) -> None:
+    def _unknown(self, schema: Schema, word: Any, value: Any, path: Path) -> None:
         if not isinstance(word, str):
             self._name(word, path)
             return
         self.leaf(value, (*path, word))
-        is_parameter = len(path) == 2 and path[0] == "properties"  # noqa: PLR2004 - a property of the root
-        if word.startswith("x-") or word == "sensitive" or (is_parameter and word in OWN_WORDS):
+        if word.startswith("x-") or word in _own_words(schema, path):
             return
         hint = OTHER_WORDS.get(word) or did_you_mean(word, ROLES)
         self.fault(
@@ -164,8 +164,18 @@ class Walk:
         elif _LOOK_AROUND.search(text):
             why, hint = "look-around is not supported: patterns run in linear time", None
         else:
-            why, hint = "it is no regular expression, or too large a one", None
+            why, hint = pattern_fault(text), None
         self.fault("bad-pattern", f"`{visible(text)}`: {why}", *path, hint=hint, on_key=on_key)
+
+
+def _own_words(schema: Schema, path: Path) -> frozenset[str]:
+    """The words of toolrt's that mean something in the schema at `path`."""
+    if path[:1] == ("properties",):
+        if len(path) == 2:  # noqa: PLR2004 - a property of the root
+            return OWN_WORDS
+        if path[2:] == ("items",) and schema.get("format") == "path":
+            return ITEM_WORDS
+    return frozenset({"sensitive"})
 
 
 def _type(walk: Walk, _schema: Schema, value: Any, path: Path) -> None:

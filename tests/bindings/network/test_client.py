@@ -1,4 +1,5 @@
 import asyncio
+import errno
 import gzip
 import json
 import socket
@@ -13,6 +14,7 @@ import pytest
 
 from tests.loopback import RESET, json_reply, loopback, refused_port, reply
 from toolrt.bindings.network import Guard, TlsFiles
+from toolrt.bindings.network.failures import no_address, unreachable
 from toolrt.core.errors import AttemptTimeoutError, BindingError
 
 pytestmark = pytest.mark.anyio
@@ -118,7 +120,8 @@ async def test_e5_a_refused_connection_is_never_sent(web):
     error = await failure(web.send(f"http://127.0.0.1:{refused_port()}/", "POST", b"x"))
 
     assert (error.sent, error.retryable, error.target_fault) == ("never", True, True)
-    assert (error.code, error.message) == ("execution-failed", "the service could not be reached")
+    assert error.code == "execution-failed"
+    assert error.message == "the service could not be reached: connection refused"
     assert web.invocation.sent == "never"
 
 
@@ -126,7 +129,33 @@ async def test_e5_a_name_that_is_not_found_is_never_sent(resolving):
     error = await failure(resolving({}).send("http://nowhere.example/", "POST"))
 
     assert (error.sent, error.retryable, error.target_fault) == ("never", True, True)
-    assert "nowhere" not in error.message
+    assert error.message == "the service could not be reached: its name was not found"
+
+
+@pytest.mark.parametrize(
+    ("raised", "reason"),
+    [
+        (OSError(errno.ENETUNREACH, "x"), ": the network is unreachable"),
+        (OSError("Multiple exceptions: [Errno 111] x, [Errno 99] y"), ": connection refused"),
+        (OSError(errno.ENODEV, "x"), ""),
+        (ssl.SSLError(1, "[SSL: NO_CIPHERS_AVAILABLE] at 10.0.0.1"), ": TLS: no agreement"),
+    ],
+)
+def test_why_no_connection_came_about_is_said_without_the_host(raised, reason):
+    assert unreachable(raised).message == f"the service could not be reached{reason}"
+
+
+def test_a_name_service_that_is_down_is_told_from_a_name_that_is_not_there():
+    error = no_address(socket.gaierror(socket.EAI_AGAIN, "x"))
+    assert error.message == "the service could not be reached: the name service did not answer"
+
+
+async def test_e5_a_service_without_tls_says_so(web):
+    async with loopback(b"HTTP/1.1 400 Bad Request\r\n\r\n") as server:
+        error = await failure(web.send(f"https://127.0.0.1:{server.port}/", "POST", b"x"))
+
+    assert error.sent == "never"
+    assert error.message == "the service could not be reached: TLS: it does not speak TLS"
 
 
 async def test_e5_tls_that_fails_is_never_sent(web):
@@ -137,7 +166,7 @@ async def test_e5_tls_that_fails_is_never_sent(web):
         error = await failure(web.send(untrusted, "POST", b"secret"))
 
     assert (error.sent, error.retryable) == ("never", True)
-    assert error.message == "no trusted TLS connection to the service"
+    assert error.message == "the service could not be reached: TLS: certificate not trusted"
     assert server.heard == []
 
 
@@ -217,7 +246,10 @@ async def test_the_systems_name_service_is_asked_without_holding_up_the_loop(web
     asked.set()
     error = await failure(sending)
 
-    assert (error.sent, error.message) == ("never", "the service's name was not found")
+    assert (error.sent, error.message) == (
+        "never",
+        "the service could not be reached: its name was not found",
+    )
 
 
 async def test_a_name_service_that_does_not_answer_holds_up_nothing(web, monkeypatch):
@@ -398,7 +430,7 @@ async def test_a_connection_that_is_refused_is_one_line_of_the_log(web, caplog):
     [line] = [record.getMessage() for record in caplog.records if record.name == "toolrt.http"]
     told = json.loads(line)
     assert told["target"] == f"127.0.0.1:{port}"
-    assert told["message"] == "the service could not be reached"
+    assert told["message"] == "the service could not be reached: connection refused"
     assert (told["tool"], told["call_id"], told["sent"]) == ("t.tool", "call-1", "never")
     assert "s3cr3t" not in line
 

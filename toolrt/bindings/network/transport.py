@@ -21,7 +21,7 @@ from yarl import URL
 
 from toolrt.bindings.network.addresses import Guard, blocked_target
 from toolrt.bindings.network.bodies import decoded
-from toolrt.bindings.network.failures import lost, never_sent, no_connection
+from toolrt.bindings.network.failures import lost, no_address, no_connection, unreachable
 from toolrt.bindings.threads import aside
 from toolrt.core.calls import Invocation
 from toolrt.core.errors import BindingError
@@ -236,7 +236,7 @@ def _unreachable(error: aiohttp.ClientConnectorError) -> BindingError:
     if isinstance(error.os_error, BlockedAddressError):
         return blocked_target()
     if isinstance(error, aiohttp.ClientConnectorDNSError):
-        return never_sent("the service's name was not found")
-    if isinstance(error, aiohttp.ClientSSLError):
-        return never_sent("no trusted TLS connection to the service")
-    return never_sent("the service could not be reached")
+        return no_address(error.os_error)
+    if isinstance(error, aiohttp.ClientConnectorCertificateError):
+        return unreachable(error.certificate_error)
+    return unreachable(error.os_error)

@@ -14,6 +14,7 @@ from typing import Any
 import click
 
 from toolrt.core.errors import RefusedError
+from toolrt.faces.cli.options import Misuse
 from toolrt.faces.cli.signature import types_of
 
 GRAMMAR = "write key=text, key:=json, key=@file, @file or -"
@@ -22,7 +23,23 @@ _MOST_BYTES = 4 * 1024 * 1024
 _TOKEN = re.compile(r"([^=]+?)(:?=)(.*)", re.DOTALL)
 _NUMBER = re.compile(r"-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?")
 _WHOLE = re.compile(r"-?(?:0|[1-9]\d*)")
-_EXAMPLES = {"array": '["a", "b"]', "object": '{"a": 1}', "null": "null"}
+_EXAMPLES = {
+    "array": """:='["a", "b"]'""",
+    "object": """:='{"a": 1}'""",
+    "integer": "=1",
+    "number": "=1.5",
+    "boolean": "=true",
+    "null": ":=null",
+}
+_A = {
+    "array": "a list",
+    "object": "an object",
+    "integer": "an integer",
+    "number": "a number",
+    "boolean": "true or false",
+    "null": "null",
+}
+_TOO_EARLY = "the JSON ends too early"
 
 Pair = tuple[str, Any, str]
 
@@ -62,13 +79,15 @@ def _pairs(
 def _pair(token: str, schema: Mapping[str, Any]) -> Pair:
     match = _TOKEN.fullmatch(token)
     if match is None:
-        raise click.UsageError(f"`{_short(token)}` is not an argument; {GRAMMAR}")
+        raise Misuse(f"`{_short(token)}` is not an argument", hint=_spelling(token))
     name, sign, text = match.groups()
-    if text.startswith("@"):
+    is_file = text.startswith("@")
+    if is_file:
         text = _file(text[1:], token)
-    elif sign == "=":
-        return name, _plain(name, text, schema), _short(token)
-    return name, _json(text, token) if sign == ":=" else text, _short(token)
+    if sign == ":=":
+        hint = None if is_file else _remedy(name, text, schema)
+        return name, _json(text, token, hint), _short(token)
+    return name, text if is_file else _plain(name, text, schema), _short(token)
 
 
 def _plain(name: str, text: str, schema: Mapping[str, Any]) -> Any:
@@ -80,11 +99,18 @@ def _plain(name: str, text: str, schema: Mapping[str, Any]) -> Any:
         return text == "true"
     pattern = _NUMBER if "number" in types else _WHOLE if "integer" in types else None
     if pattern and pattern.fullmatch(text):
-        return _json(text, f"{name}={text}")
+        return _json(text, f"{name}={text}", None)
     kind = next((kind for kind in _EXAMPLES if kind in types), None)
     if kind and types.isdisjoint(("boolean", "number", "integer")):
-        raise click.UsageError(f"`{name}` takes {kind}; write {name}:='{_EXAMPLES[kind]}'")
+        raise Misuse(f"`{name}` takes {_A[kind]}", hint=f"write {name}{_EXAMPLES[kind]}")
     return text
+
+
+def _spelling(token: str) -> str:
+    """How to write what is no argument as it stands."""
+    if token.lstrip().startswith("{"):
+        return f"a JSON object goes with --json: --json '{_short(token)}'"
+    return GRAMMAR
 
 
 def _property(name: str, schema: Mapping[str, Any]) -> Any:
@@ -95,30 +121,38 @@ def _members(text: str | bytes, origin: str) -> Iterator[Pair]:
     """The members of a JSON object, as if each were a token of its own."""
     from toolrt.schemas.text import parse_arguments  # noqa: PLC0415 - completion needs it not
 
-    for name, item in parse_arguments(text).items():
+    try:
+        members = parse_arguments(text)
+    except RefusedError as error:
+        if error.message.startswith(_TOO_EARLY):
+            error.hint = f"a quote or a bracket of {origin} is never closed"
+        raise
+    for name, item in members.items():
         yield name, item, origin
 
 
-def _json(text: str, origin: str) -> Any:
+def _json(text: str, origin: str, hint: str | None) -> Any:
     from toolrt.schemas.text import parse_json  # noqa: PLC0415 - help and completion need it not
 
     try:
         return parse_json(text)
     except RefusedError as error:
-        why = f"`{_short(origin)}` is not JSON: {error.message}"
-        raise click.UsageError(why + _remedy(text, origin)) from error
+        why = error.message.removeprefix("the arguments are no valid JSON: ").rstrip(".")
+        raise Misuse(f"`{_short(origin)}` is not JSON: {why}", hint=hint) from error
 
 
-def _remedy(text: str, origin: str) -> str:
-    name, sign, _ = origin.partition(":=")
-    if not sign or text != origin.removeprefix(f"{name}:="):
-        return ""
-    return f"; for text write {name}={_short(text)} or {name}:='{_short(json.dumps(text))}'"
+def _remedy(name: str, text: str, schema: Mapping[str, Any]) -> str | None:
+    """What to write where the value was meant as text, or as a number."""
+    types = types_of(_property(name, schema), schema)
+    if "string" in types:
+        return f"for text write {name}={_short(text)} or {name}:='{_short(json.dumps(text))}'"
+    kind = next((kind for kind in _EXAMPLES if kind in types), None)
+    return f"`{name}` takes {_A[kind]}, such as {name}{_EXAMPLES[kind]}" if kind else None
 
 
 def _file(path: str, token: str) -> str:
     if not path:
-        raise click.UsageError(f"`{token}` names no file; a file is @path, text that starts with @")
+        raise Misuse(f"`{token}` names no file", hint="a file is @path")
     try:
         with Path(path).open("rb") as file:
             raw = file.read(_MOST_BYTES + 1)
@@ -126,18 +160,18 @@ def _file(path: str, token: str) -> str:
     except UnicodeDecodeError as error:
         raise click.UsageError(f"`{_short(token)}`: the file is not UTF-8 text") from error
     except OSError as error:
-        why = f"`{_short(token)}`: {error.strerror}{_at(token)}"
-        raise click.UsageError(why) from error
+        why = f"`{_short(token)}`: {error.strerror}"
+        raise Misuse(why, hint=_at(token)) from error
     if text is None:
         raise click.UsageError(f"`{_short(token)}`: the file is larger than {_MOST_BYTES} bytes")
     return text
 
 
-def _at(token: str) -> str:
+def _at(token: str) -> str | None:
     name, sign, value = token.partition("=")
     if not sign or name.endswith(":"):
-        return ""
-    return f"; for text that starts with @ write {name}:='{_short(json.dumps(value))}'"
+        return None
+    return f"for text that starts with @ write {name}:='{_short(json.dumps(value))}'"
 
 
 def _short(text: str) -> str:

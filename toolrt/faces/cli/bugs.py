@@ -12,6 +12,9 @@ from collections.abc import Iterator, Sequence
 
 from toolrt import __version__
 
+_TOLD = ("toolrt.calls", "toolrt.http")
+"""What `--verbose` shows: a line for each call, and one for each request without an answer."""
+
 _VALUE = re.compile(r"^([^=]{1,60}=).*", re.DOTALL)
 
 
@@ -35,21 +38,32 @@ class Witness(logging.Handler):
 
 @contextlib.contextmanager
 def witnessed(*, is_verbose: bool) -> Iterator[Witness]:
-    """Takes the log of toolrt for a while; verbose, its line for each call goes to stderr."""
-    log, calls = logging.getLogger("toolrt"), logging.getLogger("toolrt.calls")
-    witness, shown = Witness(), logging.StreamHandler()
+    """Takes the log of toolrt for a while; verbose, its lines about calls go to stderr."""
+    log, witness = logging.getLogger("toolrt"), Witness()
     log.addHandler(witness)
-    if is_verbose:
-        calls.addHandler(shown)
-        calls.setLevel(logging.INFO)
-        calls.propagate = False  # one line a call, whatever logging a tool sets up
     try:
-        yield witness
+        with _shown(_TOLD) if is_verbose else contextlib.nullcontext():
+            yield witness
     finally:
         log.removeHandler(witness)
-        calls.removeHandler(shown)
-        calls.setLevel(logging.NOTSET)
-        calls.propagate = True
+
+
+@contextlib.contextmanager
+def _shown(names: Sequence[str]) -> Iterator[None]:
+    """The lines of these logs on stderr, each once, whatever logging a tool sets up."""
+    handler = logging.StreamHandler()
+    logs = [logging.getLogger(name) for name in names]
+    for log in logs:
+        log.addHandler(handler)
+        log.setLevel(logging.INFO)
+        log.propagate = False
+    try:
+        yield
+    finally:
+        for log in logs:
+            log.removeHandler(handler)
+            log.setLevel(logging.NOTSET)
+            log.propagate = True
 
 
 def _report(error: BaseException, args: Sequence[str]) -> str:

@@ -39,7 +39,7 @@ def verb(settings: Settings, *, strict: bool, no_import: bool) -> Exit:
         "ok": passes,
         "unavailable": [{"tool": tool, "reason": reason} for tool, reason in missing],
     }
-    settings.screen.show(document, lambda: _text(loaded, missing, settings))
+    settings.screen.show(document, lambda: _text(loaded, missing, settings, passes=passes))
     return Exit.OK if passes else Exit.MANIFESTS_INVALID
 
 
@@ -50,22 +50,23 @@ def _unavailable(loaded: "Compiled") -> list[tuple[str, str]]:
     return [(tool.name, tool.unavailable) for tool in tools if tool.unavailable]
 
 
-def _text(loaded: "Compiled", missing: list[tuple[str, str]], settings: Settings) -> str:
-    from toolrt.loading.snippet import render  # noqa: PLC0415 - `--help` loads no runtime
+def _text(
+    loaded: "Compiled", missing: list[tuple[str, str]], settings: Settings, *, passes: bool
+) -> str:
+    from toolrt.faces.cli.findings import rendered  # noqa: PLC0415 - `--help` loads no runtime
 
     screen = settings.screen
     parts = []
     if loaded.diagnostics:
-        color = screen.has_color()
-        parts += [render(loaded.diagnostics, loaded.sources, color=color).rstrip("\n"), ""]
+        parts += [rendered(loaded.diagnostics, loaded, color=screen.has_color()), ""]
     parts += [
         f"{screen.paint('unavailable', fg='yellow')}: {tool}: {one_line(reason)}"
         for tool, reason in missing
     ]
-    return "\n".join([*parts, _summary(loaded, len(missing))])
+    return "\n".join([*parts, _summary(loaded, len(missing), settings, passes=passes)])
 
 
-def _summary(loaded: "Compiled", missing: int) -> str:
+def _summary(loaded: "Compiled", missing: int, settings: Settings, *, passes: bool) -> str:
     errors, warnings = (
         sum(one.severity == severity for one in loaded.diagnostics)
         for severity in ("error", "warning")
@@ -77,6 +78,9 @@ def _summary(loaded: "Compiled", missing: int) -> str:
         files = len({one.file for one in loaded.diagnostics})
         return f"{', '.join(counts)} in {count(files, 'file')}"
     tools = loaded.snapshot.tools
+    if not tools and not counts:
+        return f"no tools yet: add one to tools.d, or try: {settings.command('init')}"
     files = len({tool.file for tool in tools.values()})
-    good = f"ok: {count(len(tools), 'tool')} in {count(files, 'file')}"
+    verdict = "ok" if passes else "not ok with --strict"
+    good = f"{verdict}: {count(len(tools), 'tool')} in {count(files, 'file')}"
     return ", ".join([good, *counts, *([f"{missing} unavailable"] if missing else [])])

@@ -31,12 +31,15 @@ def verb(settings: Settings, *, path: str | None, dry_run: bool) -> Exit:
     """Write a project with one tool of each kind to PATH, or to this folder.
 
     Nothing is ever overwritten. What is written works offline, and `toolrt check` has nothing
-    to say about it.
+    to say about it. Where tools.d has files already, only the schemas for editors are written.
     """
     named = path or settings.project_option
     root = Path(named or ".")
-    wanted = {**FILES, **_schemas()}
-    _refuse_if_used(root, wanted)
+    has_tools = any((root / "tools.d").glob("*.y*ml"))
+    wanted = _schemas()
+    if not has_tools:
+        wanted = {**FILES, **wanted}
+        _refuse_if_used(root, wanted)
     missing = {name: text for name, text in wanted.items() if not (root / name).exists()}
     if not dry_run:
         _write(root, missing)
@@ -45,11 +48,15 @@ def verb(settings: Settings, *, path: str | None, dry_run: bool) -> Exit:
         "project": str(root),
         "dry_run": dry_run,
         "files": list(missing),
-        "next": _next(named),
+        "next": _next(named, has_samples=not has_tools),
     }
     settings.screen.show(document, lambda: _text(document))
-    if ".gitignore" not in missing and ".toolrt" not in (root / ".gitignore").read_text():
-        settings.screen.say("add `.toolrt/` to .gitignore: it holds what toolrt makes")
+    if has_tools:
+        settings.screen.say("tools.d has files already: no samples, only the schemas for editors")
+    if ".gitignore" not in missing and not _keeps_schemas(root / ".gitignore"):
+        settings.screen.say(
+            "for .gitignore: `.toolrt/*` and `!.toolrt/schema/`, so that all have it"
+        )
     return Exit.OK
 
 
@@ -63,8 +70,12 @@ def _schemas() -> dict[str, str]:
     }
 
 
+def _keeps_schemas(gitignore: Path) -> bool:
+    return gitignore.is_file() and "!.toolrt/schema/" in gitignore.read_text(errors="replace")
+
+
 def _refuse_if_used(root: Path, wanted: Mapping[str, str]) -> None:
-    """Stops when the folder holds a project, or a file that differs from ours."""
+    """Stops when the folder holds a file that differs from ours."""
     theirs = [path.relative_to(root).as_posix() for path in (root / "tools.d").glob("*")]
     theirs += [name for name in ("toolrt.yaml", *wanted) if (root / name).exists()]
     other = sorted({name for name in theirs if not _is_ours(root / name, wanted.get(name))})
@@ -72,6 +83,7 @@ def _refuse_if_used(root: Path, wanted: Mapping[str, str]) -> None:
         raise Stop(
             Exit.USAGE,
             f"{', '.join(other)} {'exists' if len(other) == 1 else 'exist'} already",
+            code="usage",
             hint="init overwrites nothing",
             next_="toolrt init another-folder",
         )
@@ -92,12 +104,13 @@ def _write(root: Path, files: Mapping[str, str]) -> None:
                 file.write(text)
     except OSError as error:
         message = f"cannot write {error.filename}: {error.strerror}"
-        raise Stop(Exit.USAGE, message, next_="toolrt init another-folder") from error
+        stop = Stop(Exit.USAGE, message, code="usage", next_="toolrt init another-folder")
+        raise stop from error
 
 
-def _next(named: str | None) -> list[str]:
+def _next(named: str | None, *, has_samples: bool) -> list[str]:
     where = f"-p {shlex.quote(named)} " if named else ""
-    return [f"toolrt {where}check", f"toolrt {where}{FIRST_CALL}"]
+    return [f"toolrt {where}check", f"toolrt {where}{FIRST_CALL if has_samples else 'list'}"]
 
 
 def _text(document: Mapping[str, Any]) -> str:

@@ -51,7 +51,7 @@ def verb(
     rows = [{"schema": SCHEMA, **row} for row in document["tools"]]
     settings.screen.show(document, lambda: _text(tools, settings.screen), rows)
     if not tools:
-        settings.screen.say(_nothing(snapshot, settings))
+        settings.screen.say(_nothing(snapshot, pattern, settings))
     return Exit.OK
 
 
@@ -122,7 +122,10 @@ def _painted(cells: list[str], tool: "ToolEntry", screen: Screen) -> str:
     return join([call, screen.paint(effect, fg=_EFFECT_COLORS[tool.effect]), *rest])
 
 
-def _nothing(snapshot: "Snapshot", settings: Settings) -> str:
-    if snapshot.tools:
-        return f"no tool matches; try: {settings.command('list')}"
-    return "the project has no tools; add one to tools.d, then try: toolrt check"
+def _nothing(snapshot: "Snapshot", pattern: str | None, settings: Settings) -> str:
+    if not snapshot.tools:
+        return f"no tools yet: add one to tools.d, or try: {settings.command('init')}"
+    if pattern in {tool.namespace for tool in snapshot.tools.values()}:
+        inside = f"list '{pattern}.*'"
+        return f"`{pattern}` is a namespace; try: {settings.command(inside)}"
+    return f"no tool matches; try: {settings.command('list')}"

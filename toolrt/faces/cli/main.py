@@ -14,7 +14,7 @@ import click
 
 from toolrt import __version__
 from toolrt.core.errors import CallError, ProjectError
-from toolrt.faces.cli.options import Verb, global_options, write_examples, write_options
+from toolrt.faces.cli.options import Misuse, Verb, global_options, write_examples, write_options
 from toolrt.faces.exits import Exit, Stop, of_code
 
 VERBS: Mapping[str, tuple[str, str]] = {
@@ -97,48 +97,55 @@ def _ending(work: Callable[[], Any], args: Sequence[str]) -> int:
     except click.exceptions.NoArgsIsHelpError as error:
         return _say(error.format_message(), Exit.USAGE)
     except click.ClickException as error:
-        return _refused(error)
+        return _tell(_refused(error), args)
     except Stop as stop:
-        return _error(stop.message, stop.hint, stop.next, stop.status)
+        return _tell(stop, args)
     except ProjectError as error:
-        return _invalid(error)
+        return _tell(_invalid(error), args)
     except CallError as error:
-        return _error(error.message, error.hint, "toolrt check", of_code(error.code))
+        return _tell(_failed(error), args)
     except (click.Abort, KeyboardInterrupt):
         return _say("interrupted", Exit.INTERRUPTED)
     except (Exception, SystemExit) as error:  # noqa: BLE001 - the last ring: a bug ends in a report
-        return _bug(error, args)
+        return _tell(_bug(error, args), args)
 
 
 def _unknown_verb(name: str) -> click.UsageError:
-    from toolrt.core.names import did_you_mean  # noqa: PLC0415 - difflib, only for mistakes
+    from toolrt.core.names import nearest  # noqa: PLC0415 - difflib, only for mistakes
 
-    hint = did_you_mean(name, VERBS)
-    return click.UsageError(f"there is no verb `{name}`" + (f"; {hint}" if hint else ""))
+    close = nearest(name, VERBS, cutoff=0.6)  # `rnu` shares two letters of three with `run`
+    hint = f"did you mean `{close}`?" if close else None
+    return Misuse(f"there is no verb `{name}`", hint=hint)
 
 
-def _refused(error: click.ClickException) -> int:
+def _tell(stop: Stop, args: Sequence[str]) -> int:
+    from toolrt.faces.cli.endings import tell  # noqa: PLC0415 - only for mistakes
+
+    return tell(stop, args)
+
+
+def _refused(error: click.ClickException) -> Stop:
     context = getattr(error, "ctx", None)
     path = context.command_path if context else "toolrt"
-    return _error(error.format_message(), None, f"{path} --help", Exit.USAGE)
+    message = error.format_message().rstrip(". ")
+    message = message[:1].lower() + message[1:]
+    hint = getattr(error, "hint", None)
+    return Stop(Exit.USAGE, message, code="usage", hint=hint, next_=f"{path} --help")
 
 
-def _invalid(error: ProjectError) -> int:
-    if error.report:
-        sys.stderr.write(error.report.rstrip("\n") + "\n\n")
+def _invalid(error: ProjectError) -> Stop:
     message = error.message.partition("\n")[0]
-    return _error(message, None, "toolrt check", Exit.MANIFESTS_INVALID)
+    report = error.report.rstrip("\n")
+    code = "manifests-invalid" if report else "project"
+    return Stop(Exit.MANIFESTS_INVALID, message, code=code, next_="toolrt check", report=report)
 
 
-def _error(message: str, hint: str | None, next_: str, status: Exit) -> int:
-    from toolrt.faces.output import one_line  # noqa: PLC0415 - only for mistakes
-
-    said = "; ".join(part.rstrip(". ") for part in (message, hint) if part)
-    said = said if said.endswith(("?", "!")) else f"{said}."
-    return _say(f"Error: {one_line(said)} Try: {next_}", status)
+def _failed(error: CallError) -> Stop:
+    status = of_code(error.code)
+    return Stop(status, error.message, code=error.code, hint=error.hint, next_="toolrt check")
 
 
-def _bug(error: BaseException, args: Sequence[str]) -> int:
+def _bug(error: BaseException, args: Sequence[str]) -> Stop:
     from toolrt.faces.cli.bugs import write_report  # noqa: PLC0415 - only for bugs
 
     path = write_report(error, args)
@@ -146,12 +153,8 @@ def _bug(error: BaseException, args: Sequence[str]) -> int:
         import traceback  # noqa: PLC0415 - only for bugs
 
         traceback.print_exception(error)
-    return _error(
-        f"this is a bug of toolrt ({type(error).__name__}); a report is in {path}",
-        None,
-        "toolrt doctor",
-        Exit.BUG,
-    )
+    message = f"this is a bug of toolrt ({type(error).__name__}); a report is in {path}"
+    return Stop(Exit.BUG, message, code="internal", next_="toolrt doctor")
 
 
 def _say(text: str, status: Exit) -> int:

@@ -30,6 +30,7 @@ def require_tool(snapshot: "Snapshot", name: str, settings: Settings) -> "ToolEn
     raise Stop(
         Exit.NOT_FOUND,
         f"there is no tool `{name}`",
+        code="unknown-tool",
         hint=did_you_mean(name, snapshot.tools),
         next_=settings.command("list"),
     )
@@ -42,16 +43,16 @@ def compiled(settings: Settings) -> "Snapshot":
     loaded = runtime.load(settings.project())
     if loaded.snapshot is not None:
         return loaded.snapshot
-    from toolrt.loading.snippet import render  # noqa: PLC0415 - only for mistakes
+    from toolrt.faces.cli.findings import rendered  # noqa: PLC0415 - only for mistakes
 
-    screen = settings.screen
     errors = [one for one in loaded.diagnostics if one.severity == "error"]
-    color = screen.has_color(on_stderr=True)
-    screen.complain(render(errors, loaded.sources, color=color).rstrip("\n"))
     raise Stop(
         Exit.MANIFESTS_INVALID,
         f"the manifests have {count(len(errors), 'error')}",
+        code="manifests-invalid",
         next_=settings.command("check"),
+        report=rendered(errors, loaded, color=settings.screen.has_color(on_stderr=True)),
+        diagnostics=[one.document() for one in errors],
     )
 
 

@@ -119,6 +119,14 @@ def settings_of(ctx: click.Context) -> Settings:
     return Settings(given["project"] or os.environ.get("TOOLRT_PROJECT") or None, screen)
 
 
+class Misuse(click.UsageError):
+    """Wrong usage, and what to write instead."""
+
+    def __init__(self, message: str, *, hint: str | None) -> None:
+        super().__init__(message)
+        self.hint = hint
+
+
 def write_examples(examples: Examples, formatter: click.HelpFormatter) -> None:
     """The section that each help begins with."""
     with formatter.section("Examples"):
@@ -143,4 +151,4 @@ def _no_project(message: str, named: str | None) -> Stop:
     import shlex  # noqa: PLC0415 - only for suggestions
 
     make = f"toolrt init {shlex.quote(named)}" if named else "toolrt init"
-    return Stop(Exit.NOT_FOUND, message, next_=make)
+    return Stop(Exit.NOT_FOUND, message, code="project", next_=make)

@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from toolrt.core.calls import Caller
-from toolrt.core.errors import CallError, RefusedError
+from toolrt.core.errors import CallError, ProjectError, RefusedError
 from toolrt.core.results import SCHEMA, Failure, ToolResult
 from toolrt.faces.cli.bugs import witnessed, write_report
-from toolrt.faces.cli.names import complete_tool
-from toolrt.faces.cli.options import Settings, Verb
+from toolrt.faces.cli.endings import explained
+from toolrt.faces.cli.names import compiled, complete_tool
+from toolrt.faces.cli.options import Misuse, Settings, Verb
 from toolrt.faces.cli.progress import watched
 from toolrt.faces.cli.table import count
 from toolrt.faces.exits import Exit, of_code, of_result
@@ -49,7 +50,26 @@ _NEXT = {
 _MOST_EVIDENCE = 20
 
 
-@click.command("run", cls=Verb, examples=EXAMPLES)
+class _RunVerb(Verb):
+    """Tells those who write an argument like an option how it is written."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        written = list(args)
+        try:
+            return super().parse_args(ctx, args)
+        except click.NoSuchOption as error:
+            from toolrt.core.names import nearest  # noqa: PLC0415 - difflib, only for mistakes
+
+            meant = [name for param in self.params for name in param.opts]
+            close = nearest(error.option_name, meant, cutoff=0.8)
+            hint = _as_argument(error.option_name, written)
+            hint = f"did you mean `{close}`? {hint}" if close else hint
+            misuse = Misuse(f"`run` has no option `{error.option_name}`", hint=hint)
+            misuse.ctx = ctx
+            raise misuse from error
+
+
+@click.command("run", cls=_RunVerb, examples=EXAMPLES)
 @click.argument("tool", shell_complete=complete_tool)
 @click.argument("arguments", nargs=-1, metavar="[ARGUMENT]...")
 @click.option("--json", "json_text", metavar="JSON", help="Arguments as a JSON object.")
@@ -91,10 +111,14 @@ class _Call:
     async def make(self, gather: Gather, *, dry_run: bool) -> Exit:
         from toolrt import runtime  # noqa: PLC0415 - `--help` loads no runtime
 
-        async with runtime.open(self._settings.project()) as opened:
-            _mention(opened.findings, self._settings)
-            work = self._preview if dry_run else self._run
-            return await work(opened, gather)
+        work = self._preview if dry_run else self._run
+        try:
+            async with runtime.open(self._settings.project()) as opened:
+                _mention(opened.findings, self._settings)
+                return await work(opened, gather)
+        except ProjectError:
+            compiled(self._settings)  # ends the verb with all that is wrong
+            raise
 
     async def _run(self, opened: "Runtime", gather: Gather) -> Exit:
         with witnessed(is_verbose=self._screen.is_verbose) as witness:
@@ -146,15 +170,30 @@ class _Call:
         """What failed and what to do, on stderr; the document says it in its own way."""
         if self._screen.format != "text":
             return
-        label = self._screen.paint(
-            f"error[{one_line(failure.code)}]:", on_stderr=True, fg="red", bold=True
-        )
         many = f" ({attempts} attempts)" if attempts > 1 else ""
-        said = [f"{label} {_message(failure)}{many}", *_faults(failure), *_evidence(failure)]
-        hint = _hint(failure)
-        said += [f"hint: {hint}"] if hint else []
         next_ = self._settings.command(_NEXT.get(failure.code, f"show {self._tool}"))
-        self._screen.complain("\n".join([*said, f"try: {next_}"]))
+        said = explained(
+            self._screen,
+            failure.code,
+            f"{_message(failure)}{many}",
+            more=[*_faults(failure), *_evidence(failure)],
+            hint=_hint(failure),
+            next_=next_,
+        )
+        self._screen.complain(said)
+
+
+def _as_argument(option: str, args: Sequence[str]) -> str:
+    """How what was written as `option` is written as an argument, with its value."""
+    name = option.lstrip("-")
+    for at, arg in enumerate(args):
+        head, sign, value = arg.partition("=")
+        if head != option:
+            continue
+        following = args[at + 1] if at + 1 < len(args) else "-"
+        value = value if sign else "…" if following.startswith("-") else following
+        return f"an argument of the tool is written {name}={value}"
+    return f"an argument of the tool is written {name}=…"
 
 
 def _mention(findings: Sequence["Finding"], settings: Settings) -> None:
@@ -189,10 +228,12 @@ def _caller(as_: str | None) -> Caller:
     """The person at the terminal, or the one that `--as` names."""
     if as_ is None:
         return Caller(_os_user())
-    principal, _, roles = as_.partition(":")
-    if not principal:
-        raise click.UsageError("`--as` wants user:role[,role], such as --as ann:finance")
-    return Caller(principal, tuple(role for role in roles.split(",") if role))
+    principal, colon, roles = as_.partition(":")
+    named = roles.split(",") if colon else []
+    if not principal or not all(named):
+        wanted = "write --as USER or --as USER:ROLE,…, such as --as ann:finance"
+        raise Misuse(f"`--as {as_}` names no user with roles", hint=wanted)
+    return Caller(principal, tuple(named))
 
 
 def _os_user() -> str:
@@ -214,9 +255,13 @@ def _text(result: ToolResult) -> str:
 
 
 def _message(failure: Failure) -> str:
-    """The message; its head alone when each fault has a line of its own."""
-    message = failure.message.partition(": ")[0] if _faults(failure) else failure.message
-    return one_line(message)
+    """The message; only what it comes to when each fault has a line of its own."""
+    many = len(_faults(failure))
+    if not many:
+        return failure.message
+    if failure.code == "missing-arguments":
+        return f"{many} arguments are missing"
+    return f"{many} things are wrong with the arguments"
 
 
 def _faults(failure: Failure) -> list[str]:
@@ -239,4 +284,4 @@ def _hint(failure: Failure) -> str | None:
     if failure.code == "missing-arguments" and "faults" in failure.details:
         pointers = [fault["pointer"] for fault in failure.details["faults"]]
         return "add " + " ".join(f"{pointer.strip('/')}=…" for pointer in pointers)
-    return one_line(failure.hint) if failure.hint else None
+    return failure.hint

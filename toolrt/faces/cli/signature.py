@@ -124,7 +124,8 @@ def _inline(parameter: Parameter) -> str:
 def _limits(spec: Mapping[str, Any]) -> Iterable[str]:
     for word, text in _BOUNDS:
         if word in spec:
-            yield text.format(spec[word])
+            limit = text.format(spec[word])
+            yield limit.removesuffix("s") if spec[word] == 1 else limit
     if spec.get("uniqueItems"):
         yield "no item twice"
     if isinstance(spec.get("examples"), list) and spec["examples"]:

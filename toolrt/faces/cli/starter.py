@@ -68,7 +68,7 @@ FILES: Mapping[str, str] = {
     "tools.d/files.yaml": _MODELINE + _FILES,
     "tools.d/service.yaml": _MODELINE + _SERVICE,
     "text_tools.py": _TEXT_TOOLS,
-    ".gitignore": ".toolrt/\n",
+    ".gitignore": ".toolrt/*\n!.toolrt/schema/\n",
 }
 """Path inside the project -> text."""
 
