@@ -1,8 +1,10 @@
 """The speed table of toolrt, as ratios to the limits of the same run.
 
-`make bench` prints it. `--gate`, which `make check` uses, also fails when a goal is missed.
-Machines are noisy: a case that misses is measured again, in a new process, and only what misses
-three times in a row fails. The stretch column is where it should go, and never fails.
+`make bench` prints it. `--gate`, which `make check` uses, also fails on a figure that has left its
+goal behind. Machines are noisy: a case that misses a goal is measured again, in a new process, and
+the best of three tries counts; and the gate allows a margin over the goal, a quarter for CPU and
+memory, and the goal once more for the clock, which every neighbour on the machine moves. The
+goal is what a quiet machine must show; the stretch column is where it should go.
 """
 
 import argparse
@@ -23,10 +25,12 @@ def main() -> int:
     missed = []
     for case in options.cases or CASES:
         figures = measured(case, TRIES if options.gate else 1)
-        missed += [figure["what"] for figure in figures if is_missed(figure)]
+        missed += [figure["what"] for figure in figures if is_beyond(figure)]
         print("\n".join(map(row, figures)), flush=True)
     if missed and options.gate:
-        print(f"missed {TRIES} times in a row: {', '.join(missed)}", file=sys.stderr)
+        print(
+            f"beyond goal and margin {TRIES} times in a row: {', '.join(missed)}", file=sys.stderr
+        )
         return 1
     return 0
 
@@ -62,6 +66,12 @@ def once(case: str) -> list[dict[str, Any]]:
 
 def is_missed(figure: dict[str, Any]) -> bool:
     return figure["value"] > figure["goal"]
+
+
+def is_beyond(figure: dict[str, Any]) -> bool:
+    """Whether a figure is worse than noise explains."""
+    is_by_the_clock = figure["unit"] == " s" or "wall" in figure["what"] or "once" in figure["what"]
+    return figure["value"] > figure["goal"] * (2.0 if is_by_the_clock else 1.25)
 
 
 def row(figure: dict[str, Any]) -> str:
