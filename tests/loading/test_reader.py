@@ -434,11 +434,11 @@ def test_a_path_that_ends_early_leads_to_the_deepest_node() -> None:
     assert made.span(("nope",)) == made.span(()) == Span(1, 1, 5, 1)
 
 
-def test_a_block_collection_and_an_empty_value_are_shown_by_their_key() -> None:
+def test_a_block_mapping_and_an_empty_value_are_shown_by_their_key_and_a_list_by_its_dash() -> None:
     made = document("tools:\n  pay:\n    tags:\n      - a\n    http:\n    flow: {a: 1}\n")
 
     assert at(made, "tools", "pay") == "pay"
-    assert at(made, "tools", "pay", "tags") == "tags"
+    assert at(made, "tools", "pay", "tags") == "-"
     assert at(made, "tools", "pay", "http") == "http"
     assert at(made, "tools", "pay", "flow") == "{a: 1}"
 

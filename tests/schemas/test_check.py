@@ -270,7 +270,8 @@ def test_every_known_format_is_checked(name):
         (r"(?<x>a)\k<x>", "back-reference"),
         ("(?=a)b", "look-around"),
         ("(?<!a)b", "look-around"),
-        ("[", "no regular expression"),
+        ("[", "no regular expression: unclosed character class"),
+        ("a\n(", "no regular expression: unclosed group"),
         ("a{1000}{1000}", "too large"),
     ],
 )

@@ -52,13 +52,15 @@ class Places:
     def span(self, path: Path, *, on_key: bool = False, offset: int | None = None) -> Span:
         """The place at `path`, or the deepest one on the way that exists.
 
-        `on_key` gives the place of the key. So does a block mapping or list without a key of its
-        own line, and an empty value: there is nothing else to point at. `offset` counts
-        characters of a scalar's value.
+        `on_key` gives the place of the key. So does a block mapping, and an empty value: there is
+        nothing else to point at; of a block list it is the first dash. `offset` counts characters
+        of a scalar's value.
         """
         key, place, is_there = self._find(path)
         if offset is not None and is_there and place.style is not None:
             return self._character(place, offset)
+        if is_there and not on_key and place.is_block and self.lines.text[place.start] == "-":
+            return Span.of(self.lines, place.start, place.start + 1)
         is_early = not is_there and place.style is None
         if key is not None and (on_key or is_early or place.is_block or place.start == place.end):
             place = key

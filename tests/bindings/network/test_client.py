@@ -151,8 +151,14 @@ def test_a_name_service_that_is_down_is_told_from_a_name_that_is_not_there():
 
 
 async def test_e5_a_service_without_tls_says_so(web):
-    async with loopback(b"HTTP/1.1 400 Bad Request\r\n\r\n") as server:
-        error = await failure(web.send(f"https://127.0.0.1:{server.port}/", "POST", b"x"))
+    async def refuse(_reader, writer):
+        writer.write(b"HTTP/1.1 400 Bad Request\r\n\r\n")
+        writer.close()
+        await writer.wait_closed()
+
+    async with await asyncio.start_server(refuse, "127.0.0.1", 0) as server:
+        port = server.sockets[0].getsockname()[1]
+        error = await failure(web.send(f"https://127.0.0.1:{port}/", "POST", b"x"))
 
     assert error.sent == "never"
     assert error.message == "the service could not be reached: TLS: it does not speak TLS"

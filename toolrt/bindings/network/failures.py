@@ -58,7 +58,7 @@ def unreachable(error: Exception) -> BindingError:
     if isinstance(error, ssl.SSLCertVerificationError):
         return _unreachable(f"TLS: {_BY_CERTIFICATE.get(error.verify_code, _UNTRUSTED)}")
     if isinstance(error, ssl.SSLError):
-        is_plain = error.reason in _OF_PLAIN_TEXT
+        is_plain = getattr(error, "reason", None) in _OF_PLAIN_TEXT
         return _unreachable("TLS: it does not speak TLS" if is_plain else "TLS: no agreement")
     return _unreachable(_by_errno(error))
 
