@@ -45,6 +45,69 @@ def test_resolved_names_the_origin_of_each_value(invoke, project):
     )
 
 
+def test_resolved_tells_what_a_callable_says_itself(invoke, project):
+    (project / "tools.d" / "t.yaml").write_text("tools:\n  add: {python: 'sums:add'}\n")
+    (project / "sums.py").write_text('def add(a: int) -> int:\n    """Add it."""\n    return a\n')
+
+    lines = invoke("show", "add", "--resolved").stdout.splitlines()
+    document = json.loads(invoke("show", "add", "--resolved", "-o", "json").stdout)
+
+    assert any("description: Add it. " in line and line.endswith("# signature") for line in lines)
+    assert any("type: integer " in line and line.endswith("# signature") for line in lines)
+    assert document["resolved"]["input_schema"]["required"] == ["a"]
+    assert document["origins"]["description"] == document["origins"]["input_schema"] == "signature"
+
+
+def test_resolved_keeps_what_the_manifest_says_of_a_callable(invoke):
+    resolved = json.loads(invoke("show", "t.add", "--resolved", "-o", "json").stdout)
+
+    assert "input_schema" not in resolved["resolved"]
+    assert "signature" not in resolved["origins"].values()
+
+
+@pytest.mark.parametrize(
+    ("tool", "said"),
+    [
+        ("http: {target: api, url: '/a/{{ x }}', method: PUT}", "PUT https://h.example/v1/a/{{ x }}"),
+        ("http: 'https://h.example/?token=hunter2-hunter2'", "GET https://h.example/?token=***"),
+        ("command: [du, {-s: true, -k: false, -d: '{{ x }}', --max=: 1}, 'a b']",
+         "du -s -d {{ x }} --max=1 'a b'"),
+        ("shell: 'cat; ls'", "cat; ls"),
+        ('shell: "cat\\nls"', "cat …"),
+    ],
+)  # fmt: skip
+def test_the_line_of_the_kind_says_what_is_done(invoke, project, tool, said):
+    (project / "tools.d" / "k.yaml").write_text(
+        "targets: {api: {url: https://h.example/v1/}}\n"
+        f"tools:\n  k:\n    description: K.\n    parameters: {{x: string}}\n    {tool}\n"
+    )
+    shown = invoke("show", "k")
+    [line] = [line for line in shown.stdout.splitlines() if line.startswith("kind ")]
+
+    assert line.split(maxsplit=2)[2] == said
+    assert "hunter2" not in line
+
+
+def test_the_line_of_the_kind_names_the_callable(invoke):
+    assert "kind     python  sums:add\n" in invoke("show", "t.add").stdout
+
+
+def test_what_is_inside_of_a_parameter_is_told_too(invoke, project):
+    (project / "tools.d" / "k.yaml").write_text(
+        "tools:\n  k:\n    description: K.\n    shell: 'true'\n    parameters:\n"
+        "      to:\n        type: object\n        required: [zip]\n"
+        "        properties: {zip: {type: integer, description: Code.}}\n"
+    )
+
+    assert "  to.zip  integer  required  Code.\n" in invoke("show", "k").stdout
+
+
+def test_the_place_is_named_from_where_the_user_stands(invoke, project, monkeypatch):
+    monkeypatch.chdir(project.parent)
+
+    assert "  project/tools.d/t.yaml:3" in invoke("show", "t.add", "-p", "project").stdout
+
+
 def test_resolved_never_resolves_a_secret(invoke, monkeypatch):
     monkeypatch.setenv("TOOLRT_TEST_NEVER_SET", "hunter2-hunter2")
 

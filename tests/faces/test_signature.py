@@ -1,6 +1,6 @@
 import pytest
 
-from toolrt.faces.cli.signature import parameters, signature, type_text, types_of
+from toolrt.faces.cli.signature import fields, parameters, signature, type_text, types_of
 
 ROOT = {
     "$defs": {"unit": {"enum": ["metric", "imperial"]}, "loop": {"$ref": "#/$defs/loop"}},
@@ -69,3 +69,54 @@ def test_limits_are_told_in_words():
 
     assert (city.limits, city.default) == ('e.g. Tokyo, "New York"', None)
     assert (days.limits, days.default) == (">= 1, <= 14", "3")
+
+
+NESTED = {
+    "$defs": {
+        "Place": {
+            "type": "object",
+            "properties": {
+                "zip": {"type": "integer", "minimum": 1},
+                "next": {"$ref": "#/$defs/Place"},
+            },
+            "required": ["zip"],
+        }
+    },
+    "properties": {
+        "to": {"anyOf": [{"$ref": "#/$defs/Place"}, {"type": "null"}]},
+        "stops": {"type": "array", "items": {"$ref": "#/$defs/Place"}},
+    },
+}
+
+
+def test_fields_of_objects_follow_their_parameter():
+    names = [each.name for each in fields(NESTED)]
+
+    assert names[:4] == ["to", "to.zip", "to.next", "to.next.zip"]
+    assert "stops[].zip" in names
+    assert len(names) < 20
+
+
+def test_a_field_has_its_limits():
+    found = {each.name: each for each in fields(NESTED)}
+
+    assert (found["to.zip"].limits, found["to.zip"].is_required) == (">= 1", True)
+
+
+@pytest.mark.parametrize(
+    ("spec", "limits"),
+    [
+        ({"anyOf": [{"type": "string", "format": "date"}, {"type": "null"}]}, "format date"),
+        (
+            {"type": "array", "items": {"type": "string", "minLength": 2}},
+            "each at least 2 characters",
+        ),
+        ({"enum": ["a" * 30, "b" * 30]}, f"one of {'a' * 30}, {'b' * 30}"),
+        ({"enum": ["a", "b"]}, ""),
+        (True, ""),
+    ],
+)
+def test_limits_stand_wherever_the_schema_has_them(spec, limits):
+    [found] = parameters({"properties": {"x": spec}})
+
+    assert found.limits == limits

@@ -13,6 +13,7 @@ from toolrt.faces.exits import Exit, Stop
 
 if TYPE_CHECKING:
     from toolrt.catalog.snapshot import Snapshot, ToolEntry
+    from toolrt.loading.loader import LoadedFiles
 
 _NAMESPACE = re.compile(r"^namespace:\s*[\"']?([a-z][a-z0-9_]*)", re.MULTILINE)
 _FOLDER = re.compile(r"^tools_dir:\s*[\"']?([^\"'#\s]+)", re.MULTILINE)
@@ -38,11 +39,16 @@ def require_tool(snapshot: "Snapshot", name: str, settings: Settings) -> "ToolEn
 
 def compiled(settings: Settings) -> "Snapshot":
     """The project's tools; with errors in its files, the end of the verb that reports them."""
+    return compiled_files(settings)[0]
+
+
+def compiled_files(settings: Settings) -> tuple["Snapshot", "LoadedFiles"]:
+    """The same, and the files that they are written in."""
     from toolrt import runtime  # noqa: PLC0415 - `--help` loads no runtime
 
     loaded = runtime.load(settings.project())
     if loaded.snapshot is not None:
-        return loaded.snapshot
+        return loaded.snapshot, loaded.files
     from toolrt.faces.cli.findings import rendered  # noqa: PLC0415 - only for mistakes
 
     errors = [one for one in loaded.diagnostics if one.severity == "error"]

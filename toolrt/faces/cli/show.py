@@ -7,9 +7,9 @@ import click
 
 from toolrt.core.results import SCHEMA
 from toolrt.faces.cli.list import described
-from toolrt.faces.cli.names import compiled, complete_tool, require_tool
+from toolrt.faces.cli.names import compiled_files, complete_tool, require_tool
 from toolrt.faces.cli.options import Settings, Verb
-from toolrt.faces.cli.signature import Parameter, parameters, signature
+from toolrt.faces.cli.signature import Parameter, fields, signature
 from toolrt.faces.cli.table import aligned
 from toolrt.faces.exits import Exit
 from toolrt.faces.output import Screen, one_line, visible
@@ -17,6 +17,7 @@ from toolrt.faces.yaml_text import Path, to_yaml
 
 if TYPE_CHECKING:
     from toolrt.catalog.snapshot import ToolEntry
+    from toolrt.loading.loader import LoadedFiles
 
 EXAMPLES = (
     ("toolrt show files.size", "its parameters and limits"),
@@ -31,30 +32,32 @@ EXAMPLES = (
 @click.pass_obj
 def verb(settings: Settings, *, tool: str, resolved: bool) -> Exit:
     """Show TOOL: what it is for, what it takes, what bounds it, where it is written."""
-    entry = require_tool(compiled(settings), tool, settings)
+    snapshot, files = compiled_files(settings)
+    entry = require_tool(snapshot, tool, settings)
     screen = settings.screen
     if resolved:
         document = {"schema": SCHEMA, "name": entry.name, **_resolved_document(entry)}
         screen.show(document, lambda: _resolved_text(entry))
         return Exit.OK
     screen.show(
-        {"schema": SCHEMA, **described(entry), **_limits(entry)}, lambda: _text(entry, screen)
+        {"schema": SCHEMA, **described(entry), **_limits(entry)},
+        lambda: _text(entry, files, screen),
     )
     return Exit.OK
 
 
-def _text(tool: "ToolEntry", screen: Screen) -> str:
+def _text(tool: "ToolEntry", files: "LoadedFiles", screen: Screen) -> str:
     call = one_line(signature(tool.name, tool.input_schema))
     name, _, arguments = call.partition("(")
     parts = [f"{screen.paint(name, bold=True)}({arguments}", ""]
     parts += [f"  {line}".rstrip() for line in visible(tool.description.strip()).split("\n")]
     parts += ["", *_parameter_lines(tool, screen)]
-    parts += aligned([fact for fact in _facts(tool) if fact[1]])
+    parts += aligned([fact for fact in _facts(tool, files) if fact[1]])
     return "\n".join(parts)
 
 
 def _parameter_lines(tool: "ToolEntry", screen: Screen) -> Iterator[str]:
-    rows = [_parameter_row(each) for each in parameters(tool.input_schema)]
+    rows = [_parameter_row(each) for each in fields(tool.input_schema)]
     if not rows:
         return
     yield screen.paint("Parameters", bold=True)
@@ -68,12 +71,14 @@ def _parameter_row(each: Parameter) -> list[str]:
     return [one_line(cell) for cell in cells]
 
 
-def _facts(tool: "ToolEntry") -> Iterator[list[str]]:
+def _facts(tool: "ToolEntry", files: "LoadedFiles") -> Iterator[list[str]]:
+    from toolrt.faces.cli.findings import from_here  # noqa: PLC0415 - `--help` loads no runtime
+
     idempotent = ", may be repeated" if tool.is_idempotent else ""
     timeout, retry = tool.manifest.timeout, tool.manifest.retry
     for name, source in tool.parameters.bound.items():
         yield ["bound", f"{name}, filled from {source}"]
-    yield ["kind", tool.kind]
+    yield ["kind", f"{tool.kind}  {_doing(tool, files)}".rstrip()]
     yield ["effect", f"{tool.effect}{idempotent}"]
     yield ["timeout", _timeout_text(timeout.total, timeout.attempt, timeout.connect)]
     yield ["retry", _retry_text(retry.attempts, retry.initial, retry.max)]
@@ -81,7 +86,13 @@ def _facts(tool: "ToolEntry") -> Iterator[list[str]]:
     yield ["version", one_line(tool.version or "")]
     yield ["deprecated", one_line(tool.deprecated or "")]
     yield ["unavailable", one_line(tool.unavailable or "")]
-    yield ["defined", f"{tool.file}:{tool.line}"]
+    yield ["defined", f"{from_here(files.root, tool.file)}:{tool.line}"]
+
+
+def _doing(tool: "ToolEntry", files: "LoadedFiles") -> str:
+    from toolrt.faces.cli.doing import doing  # noqa: PLC0415 - only text has it
+
+    return doing(tool, {name: each.target.url for name, each in files.targets.items()})
 
 
 def _timeout_text(total: float, attempt: float, connect: float) -> str:
@@ -142,7 +153,19 @@ def _built_in(tool: "ToolEntry") -> dict[str, Any]:
 
 
 def _resolved(tool: "ToolEntry") -> dict[str, Any]:
-    return _laid_over(_built_in(tool), tool.layered.merged)
+    said = {"description": tool.description, "input_schema": tool.input_schema}
+    unwritten = {key: said[key] for key in _of_signature(tool)}
+    return _laid_over({**unwritten, **_built_in(tool)}, tool.layered.merged)
+
+
+def _of_signature(tool: "ToolEntry") -> list[str]:
+    """The keys that a Python callable fills in, as the manifest writes nothing."""
+    if tool.kind != "python":
+        return []
+    manifest = tool.manifest
+    has_schema = manifest.parameters is not None or manifest.input_schema is not None
+    found = {"description": not manifest.description, "input_schema": not has_schema}
+    return [key for key, is_unwritten in found.items() if is_unwritten]
 
 
 def _laid_over(low: Mapping[str, Any], high: Mapping[str, Any]) -> dict[str, Any]:
@@ -162,7 +185,7 @@ def _origin(tool: "ToolEntry", path: Path) -> str:
         found = tool.origins.get(".".join(map(str, path[:end])))
         if found:
             return found
-    return "built-in"
+    return "signature" if path[0] in _of_signature(tool) else "built-in"
 
 
 def _resolved_text(tool: "ToolEntry") -> str:
@@ -171,4 +194,5 @@ def _resolved_text(tool: "ToolEntry") -> str:
 
 
 def _resolved_document(tool: "ToolEntry") -> dict[str, Any]:
-    return {"resolved": _resolved(tool), "origins": dict(tool.origins)}
+    filled = dict.fromkeys(_of_signature(tool), "signature")
+    return {"resolved": _resolved(tool), "origins": {**tool.origins, **filled}}

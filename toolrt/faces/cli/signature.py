@@ -2,8 +2,8 @@
 
 import json
 import re
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 ALL_TYPES = frozenset({"string", "number", "integer", "boolean", "null", "array", "object"})
@@ -32,6 +32,7 @@ _BOUNDS = (
     ("format", "format {}"),
 )
 _LONGEST_CHOICE = 40
+_DEEPEST = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,12 +54,17 @@ def signature(name: str, schema: Mapping[str, Any]) -> str:
 
 def parameters(schema: Mapping[str, Any]) -> list[Parameter]:
     """What a model may send, required ones first."""
-    required = schema.get("required", ())
-    found = [
-        _parameter(name, spec, schema, name in required)
-        for name, spec in schema.get("properties", {}).items()
+    return _members(schema, schema)
+
+
+def fields(schema: Mapping[str, Any]) -> list[Parameter]:
+    """The parameters, each followed by what is inside it: `to`, `to.street`, `stops[].city`."""
+    properties = schema.get("properties", {})
+    return [
+        each
+        for top in parameters(schema)
+        for each in (top, *_inside(top.name, properties[top.name], schema, 0))
     ]
-    return sorted(found, key=lambda each: not each.is_required)
 
 
 def types_of(spec: Any, root: Mapping[str, Any], depth: int = 0) -> frozenset[str]:
@@ -103,14 +109,47 @@ def _named(name: str, spec: Mapping[str, Any], root: Mapping[str, Any], depth: i
     return f"({inner})[]" if "|" in inner else f"{inner}[]"
 
 
+def _members(spec: Mapping[str, Any], root: Mapping[str, Any]) -> list[Parameter]:
+    required = spec.get("required", ())
+    found = [
+        _parameter(name, member, root, name in required)
+        for name, member in spec.get("properties", {}).items()
+    ]
+    return sorted(found, key=lambda each: not each.is_required)
+
+
+def _inside(name: str, spec: Any, root: Mapping[str, Any], depth: int) -> Iterator[Parameter]:
+    """The fields of an object, or of the objects of a list."""
+    if depth > _DEEPEST:
+        return
+    whole = _opened(spec, root)
+    if "items" in whole:
+        yield from _inside(f"{name}[]", whole["items"], root, depth + 1)
+    for each in _members(whole, root):
+        inner = f"{name}.{each.name}"
+        yield replace(each, name=inner)
+        yield from _inside(inner, whole["properties"][each.name], root, depth + 1)
+
+
+def _opened(spec: Any, root: Mapping[str, Any], depth: int = 0) -> Mapping[str, Any]:
+    """The schema behind a reference, and behind `or null`; its own words come first."""
+    if not isinstance(spec, Mapping) or depth > 8:  # noqa: PLR2004 - references may go in circles
+        return {}
+    options = spec.get("anyOf") or spec.get("oneOf") or ()
+    inner = [each for each in options if each != {"type": "null"}]
+    if "$ref" in spec:
+        inner = [_resolved(spec["$ref"], root)]
+    return {**_opened(inner[0], root, depth + 1), **spec} if len(inner) == 1 else spec
+
+
 def _parameter(name: str, spec: Any, root: Mapping[str, Any], is_required: bool) -> Parameter:
-    whole = spec if isinstance(spec, Mapping) else {}
+    whole = _opened(spec, root)
     return Parameter(
         name=name,
         type=type_text(spec, root),
         is_required=is_required,
         default=_word(whole["default"]) if "default" in whole else None,
-        limits=", ".join(_limits(whole)),
+        limits=", ".join(_limits(whole, root)),
         description=str(whole.get("description", "")),
     )
 
@@ -121,11 +160,15 @@ def _inline(parameter: Parameter) -> str:
     return f"{name}: {parameter.type}{default}"
 
 
-def _limits(spec: Mapping[str, Any]) -> Iterable[str]:
+def _limits(spec: Mapping[str, Any], root: Mapping[str, Any]) -> Iterator[str]:
+    if "enum" in spec and len(_choices(spec["enum"])) == _LONGEST_CHOICE:
+        yield "one of " + ", ".join(map(_word, spec["enum"]))
     for word, text in _BOUNDS:
         if word in spec:
             limit = text.format(spec[word])
             yield limit.removesuffix("s") if spec[word] == 1 else limit
+    if "items" in spec:
+        yield from (f"each {limit}" for limit in _limits(_opened(spec["items"], root), root))
     if spec.get("uniqueItems"):
         yield "no item twice"
     if isinstance(spec.get("examples"), list) and spec["examples"]:

@@ -1,0 +1,78 @@
+"""What a tool does in one line, as its manifest writes it: a request, a program, a callable.
+
+For `show`: references stay as they are written, and what looks like a credential is masked.
+"""
+
+import shlex
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from toolrt.core.redaction import without_credentials
+from toolrt.faces.output import one_line
+
+if TYPE_CHECKING:
+    from toolrt.catalog.snapshot import ToolEntry
+
+
+def doing(tool: "ToolEntry", urls: Mapping[str, str]) -> str:
+    """`GET https://api.example.com/books/{{ id }}`; empty where there is nothing to say.
+
+    `urls` has the url of each target.
+    """
+    spec = _spec(tool)
+    if spec is None:
+        return ""
+    written = {"http": _request, "command": _command, "shell": _script, "python": _callable}
+    said = written[tool.kind](spec, urls.get(tool.target or "", ""))
+    return one_line(without_credentials(said))
+
+
+def _spec(tool: "ToolEntry") -> Any:
+    from toolrt.bindings.base import KINDS, kind  # noqa: PLC0415 - only `show` asks
+    from toolrt.loading.loader import validated  # noqa: PLC0415 - as above
+
+    if tool.kind not in KINDS:
+        return None
+    layered = tool.layered
+    return validated(
+        kind(tool.kind).spec,
+        layered.merged.get(tool.kind),
+        lambda path: layered.source_text((tool.kind, *path)),
+    )[0]
+
+
+def _request(spec: Any, base: str) -> str:
+    url = spec.url if "://" in spec.url else base.rstrip("/") + spec.url
+    return f"{spec.method or 'GET'} {url}"
+
+
+def _command(spec: Any, _base: str) -> str:
+    return " ".join(_words(spec.argv))
+
+
+def _script(spec: Any, _base: str) -> str:
+    first, *more = spec.script.strip().splitlines() or [""]
+    return f"{first} …" if more else first
+
+
+def _callable(spec: Any, _base: str) -> str:
+    called = spec.call if isinstance(spec.call, str | None) else spec.call.__qualname__
+    return ".".join(filter(None, (spec.object, called)))
+
+
+def _words(elements: Iterable[Any]) -> Iterator[str]:
+    """The arguments; options of a mapping with what decides about them."""
+    for element in elements:
+        if not isinstance(element, Mapping):
+            yield _word(element)
+            continue
+        for option, value in element.items():
+            if value is True:
+                yield option
+            elif value not in (None, False):
+                yield f"{option}{'' if option.endswith('=') else ' '}{_word(value)}"
+
+
+def _word(value: Any) -> str:
+    text = str(value)
+    return text if "{{" in text else shlex.quote(text)
