@@ -62,7 +62,7 @@ class Workbench:
             visible=frozenset(properties),
             names=Names(frozenset(properties), frozenset(optional)),
             targets={},
-            vars={"place": "here", "flags": ["-a", "-b"]},
+            vars={"place": "here", "flags": ["-a", "-b"], "nothing": ""},
         )
         chosen = kind(name)
         return Bound(context, chosen.bind(chosen.spec.model_validate(raw), context))

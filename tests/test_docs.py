@@ -4,8 +4,9 @@ import ast
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
+import pages
 import pytest
 import transcripts
 from pydantic import BaseModel
@@ -15,7 +16,6 @@ from toolrt.bindings.base import KINDS, Spec, kind
 from toolrt.bindings.limits import Limits
 from toolrt.core.errors import CODES
 from toolrt.faces.cli.main import VERBS, cli
-from toolrt.faces.exits import MEANING
 from toolrt.manifest import planned
 from toolrt.manifest.limits import Retry, Timeout
 from toolrt.manifest.parameters import OWN_WORDS
@@ -26,26 +26,10 @@ from toolrt.manifest.scalars import duration_s, size_bytes
 from toolrt.manifest.target import Auth, Target
 from toolrt.manifest.tool import ToolManifest, ToolsFile
 
-ROOT = Path(__file__).parent.parent
-DOCS = ROOT / "docs"
+ROOT, DOCS = pages.ROOT, pages.DOCS
 PAGES = [ROOT / "README.md", *sorted(DOCS.glob("*.md"))]
-
-
-def text(page: str) -> str:
-    return (DOCS / page).read_text(encoding="utf-8")
-
-
-def rows(page: str, title: str) -> Iterator[list[str]]:
-    """The cells of the first table below a heading, code without its backticks."""
-    below = text(page).split(f"\n## {title}\n")[1].split("\n## ")[0]
-    table = re.search(r"(?:^\|.*\n)+", below, re.MULTILINE)
-    lines = table[0].splitlines()[2:] if table else []
-    return (
-        [cell.strip().strip("`") for cell in re.split(r"(?<!\\)\|", line)[1:-1]] for line in lines
-    )
-
-
-LATER_OPTIONS = (*planned.TOOL, "command.sandbox", "shell.sandbox")
+SANDBOXES = ("command.sandbox", "shell.sandbox")
+LATER_OPTIONS = (*planned.TOOL, *SANDBOXES)
 MODELS: list[tuple[str, type[BaseModel], tuple[str, ...], str]] = [
     ("A tools file", ToolsFile, planned.TOOLS_FILE, ""),
     ("A tool", ToolManifest, planned.TOOL, ""),
@@ -54,25 +38,78 @@ MODELS: list[tuple[str, type[BaseModel], tuple[str, ...], str]] = [
     ("`result`", ResultOptions, planned.TOOL, "result."),
     ("A target", Target, planned.TOOLS_FILE, "targets.*."),
     ("`auth`", Auth, planned.TOOLS_FILE, "targets.*.auth."),
-    ("A policies file", PoliciesFile, planned.POLICIES_FILE, ""),
     *((f"`{name}`", kind(name).spec, LATER_OPTIONS, f"{name}.") for name in KINDS),
     ("`limits` of a command or script", Limits, (), ""),
     ("toolrt.yaml", ProjectFile, planned.PROJECT_FILE, ""),
 ]
 
 
+def keys_of(model: type[BaseModel]) -> dict[str, FieldInfo]:
+    """The fields of a model by the key that people write."""
+    return {field.alias or name: field for name, field in model.model_fields.items()}
+
+
 @pytest.mark.parametrize(("title", "model", "later", "prefix"), MODELS, ids=[m[0] for m in MODELS])
-def test_every_key_is_told_with_its_default_and_whether_it_works(
+def test_every_key_that_works_is_told_with_its_default(
     title: str, model: type[BaseModel], later: tuple[str, ...], prefix: str
 ) -> None:
     page = "kinds.md" if issubclass(model, Spec) else "manifest.md"
-    told = {key: (default, now) for key, default, now, _ in rows(page, title)}
+    told = {key: default for key, default, _ in pages.rows(page, title)}
+    works = {key: field for key, field in keys_of(model).items() if f"{prefix}{key}" not in later}
 
-    assert told.keys() == {field.alias or name for name, field in model.model_fields.items()}
-    for name, field in model.model_fields.items():
-        default, now = told[field.alias or name]
-        assert is_default(default, field), (name, default, field.default)
-        assert now == ("not yet" if f"{prefix}{name}" in later else "yes"), name
+    assert told.keys() == works.keys()
+    assert {key for key, field in works.items() if not is_default(told[key], field)} == set()
+
+
+def of_a_kind(key: str) -> bool:
+    return key.partition(".")[0] in KINDS and "." in key
+
+
+@pytest.mark.parametrize(
+    ("page", "title", "keys"),
+    [
+        ("manifest.md", "Later in a tools file", planned.TOOLS_FILE),
+        ("manifest.md", "Later in a tool", [key for key in planned.TOOL if not of_a_kind(key)]),
+        ("manifest.md", "Later in a policies file", keys_of(PoliciesFile)),
+        ("manifest.md", "Later in toolrt.yaml", planned.PROJECT_FILE),
+        ("kinds.md", "Keys that come later", list(filter(of_a_kind, LATER_OPTIONS))),
+    ],
+)
+def test_every_key_that_comes_later_is_told_as_such(page: str, title: str, keys: Any) -> None:
+    assert [key for key, _ in pages.rows(page, title)] == list(keys)
+
+
+def test_no_key_of_a_policies_file_works() -> None:
+    assert tuple(keys_of(PoliciesFile)) == planned.POLICIES_FILE
+
+
+def models_of(annotation: Any) -> Iterator[type[BaseModel]]:
+    """The models that a value of this type may be."""
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        yield annotation
+    for inner in get_args(annotation):
+        yield from models_of(inner)
+
+
+def inner_keys(model: type[BaseModel], seen: frozenset[Any] = frozenset()) -> set[str]:
+    """The keys of a model and of all models in it."""
+    inner = {one for field in model.model_fields.values() for one in models_of(field.annotation)}
+    below = (inner_keys(one, seen | inner) for one in inner - seen)
+    return {*keys_of(model), *(key for keys in below for key in keys)}
+
+
+@pytest.mark.parametrize("model", [ToolsFile, ToolManifest, PoliciesFile, ProjectFile])
+def test_every_key_inside_of_a_key_is_told(model: type[BaseModel]) -> None:
+    code = " ".join(pages.code(pages.prose("manifest.md")))
+
+    assert inner_keys(model) - set(re.findall(r"\w+", code)) == set()
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_every_key_inside_of_a_kind_is_told(name: str) -> None:
+    code = " ".join(pages.code(pages.prose("kinds.md")))
+
+    assert inner_keys(kind(name).spec) - set(re.findall(r"\w+", code)) == set()
 
 
 def is_default(told: str, field: FieldInfo) -> bool:
@@ -99,14 +136,8 @@ def numbers(told: str) -> Iterator[float]:
             continue
 
 
-def test_every_code_is_told_with_its_exit_status() -> None:
-    told = {code: int(status) for code, status, _ in rows("errors.md", "Codes of calls")}
-
-    assert told == CODES
-
-
 def test_every_word_of_a_parameter_is_told() -> None:
-    told = {word for word, _ in rows("manifest.md", "Parameters")}
+    told = {word for word, _ in pages.rows("manifest.md", "Parameters")}
 
     assert told == {*OWN_WORDS, "required"}
 
@@ -117,7 +148,7 @@ LIKELY = re.compile(r"(?:bad|duplicate|invalid|missing|too|unknown|unsupported|w
 
 
 def test_every_code_of_a_diagnostic_is_told() -> None:
-    told = {code for code, _ in rows("diagnostics.md", "Codes")}
+    told = {code for code, _ in pages.rows("diagnostics.md", "Codes")}
     likely = {text for text in constants() if LIKELY.fullmatch(text)}
 
     assert (reported() | likely) - told - CODES.keys() == set()
@@ -146,19 +177,13 @@ def reporter(call: ast.Call) -> str:
     return ast.unparse(call.func).rpartition(".")[2]
 
 
-def test_every_exit_status_is_told() -> None:
-    told = {int(status): meaning for status, meaning in rows("errors.md", "Exit statuses")}
-
-    assert told == {int(status): meaning for status, meaning in MEANING.items()}
-
-
 def test_every_verb_is_told() -> None:
-    assert re.findall(r"^## `toolrt (\w+)", text("cli.md"), re.MULTILINE) == list(VERBS)
+    assert re.findall(r"^## `toolrt (\w+)", pages.text("cli.md"), re.MULTILINE) == list(VERBS)
 
 
 @pytest.mark.parametrize("verb", VERBS)
 def test_every_flag_of_a_verb_is_told(verb: str) -> None:
-    told = re.split(r"^## ", text("cli.md"), flags=re.MULTILINE)
+    told = re.split(r"^## ", pages.text("cli.md"), flags=re.MULTILINE)
     own = next(part for part in told if part.startswith(f"`toolrt {verb}"))
     command = cli.get_command(None, verb)
     flags = {
@@ -171,7 +196,7 @@ def test_every_flag_of_a_verb_is_told(verb: str) -> None:
 def test_every_common_flag_is_told() -> None:
     flags = {flag for param in cli.params for flag in param.opts}
 
-    assert {flag for flag in flags if f"`{flag}" not in text("cli.md")} == set()
+    assert {flag for flag in flags if f"`{flag}" not in pages.text("cli.md")} == set()
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
@@ -182,11 +207,23 @@ def test_what_a_page_shows_is_what_happens(page: Path, tmp_path: Path) -> None:
     transcripts.assert_true(page_text, tmp_path)
 
 
-@pytest.mark.parametrize("page", [*PAGES, ROOT / "ARCHITECTURE.md"], ids=lambda page: page.name)
-def test_every_link_leads_somewhere(page: Path) -> None:
-    links = re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8"))
+LINKING = [*PAGES, ROOT / "ARCHITECTURE.md", *sorted(ROOT.glob("examples/*/README.md"))]
 
-    assert [link for link in links if not (page.parent / link).exists()] == []
+
+@pytest.mark.parametrize("page", LINKING, ids=lambda page: f"{page.parent.name}/{page.name}")
+def test_every_link_leads_somewhere(page: Path) -> None:
+    links = re.findall(r"\]\(([^)#:]*)(?:#([^)]*))?\)", page.read_text(encoding="utf-8"))
+
+    assert [link for link in links if not is_there(page, *link)] == []
+
+
+def is_there(page: Path, link: str, anchor: str) -> bool:
+    """Whether a file is there, and a heading in it that an anchor names."""
+    target = page.parent / link if link else page
+    if not anchor or not target.is_file():
+        return target.exists()
+    titles = re.findall(r"^#+ (.*)", target.read_text(encoding="utf-8"), re.MULTILINE)
+    return anchor in {re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-") for title in titles}
 
 
 def test_every_decision_is_in_the_list() -> None:

@@ -1,6 +1,7 @@
 """Every example does what its README shows; the tools of this repository work; so does the demo."""
 
 import os
+import re
 import shutil
 import socket
 import subprocess
@@ -11,9 +12,12 @@ from pathlib import Path
 import pytest
 import transcripts
 
+import toolrt
+
 ROOT = Path(__file__).parent.parent
 EXAMPLES = ROOT / "examples"
 THEMES = sorted(path.parent.name for path in EXAMPLES.glob("*/README.md"))
+MANIFESTS = [*ROOT.glob("tools.d/*.yaml"), *EXAMPLES.glob("*/tools.d/*.yaml")]
 PORT = "18765"
 
 
@@ -43,6 +47,21 @@ def test_an_example_prints_what_its_readme_shows(theme: str, tmp_path: Path, por
 
     assert transcripts.steps(page)
     transcripts.assert_true(page, project)
+
+
+@pytest.mark.parametrize("lines", [2, 200_000])
+def test_the_longest_lines_are_found_in_a_text_of_any_length(lines: int, tmp_path: Path) -> None:
+    project = copied(EXAMPLES / "commands", tmp_path / "commands", PORT)
+    text = "\n".join(f"line {number}" for number in range(1, lines + 1))
+
+    result = toolrt.run("files.longest", {"text": text, "lines": 1}, project=project)
+
+    assert result.data == [f"{len(f'line {lines}')}: line {lines}"]
+
+
+@pytest.mark.parametrize("manifest", MANIFESTS, ids=lambda path: str(path.relative_to(ROOT)))
+def test_no_script_ends_a_pipe_with_a_program_that_stops_reading(manifest: Path) -> None:
+    assert re.findall(r"\|\s*(?:head|grep -q)\b", manifest.read_text(encoding="utf-8")) == []
 
 
 def test_every_folder_of_examples_has_a_readme() -> None:

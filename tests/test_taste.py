@@ -21,17 +21,23 @@ BANNED_SUFFIXES = (
 
 BROAD_EXCEPTS = {
     ("bindings/python_calls.py", "Inline.call"): "the call into user code",
-    ("bindings/python_calls.py", "Linked.awaited"): "the call into user code",
     ("bindings/python_calls.py", "Linked.prepared"): "the validators of user code",
-    ("bindings/python_calls.py", "OnLoop.call"): "the call into user code",
+    ("bindings/python_calls.py", "OnLoop.begin"): "the call into user code",
+    ("bindings/python_calls.py", "_settled"): "the call into user code",
     ("bindings/python_errors.py", "_first_line"): "the `__str__` of user code",
+    ("bindings/python_errors.py", "_is_whole"): "the properties of user code",
+    ("bindings/python_hosts.py", "Work._moved"): "a step of user code",
+    ("bindings/python_hosts.py", "_waited"): "what a step of user code is woken with",
     ("bindings/python_imports.py", "_module"): "the import of user code",
     ("bindings/python_imports.py", "looking_at"): "the attributes and signatures of user code",
-    ("bindings/python_worker.py", "_Serving._answer"): "the top of a worker process",
+    ("bindings/python_worker.py", "_Serving._ran"): "the top of a worker process",
     ("bindings/threads.py", "Job.run"): "the top of a thread",
     ("expressions/conditions.py", "Condition._evaluate"): "the call of the CEL library",
     ("faces/cli/main.py", "_ending"): "the last ring of the command line",
     ("pipeline/gateway.py", "Gateway.call"): "the outer ring of every call",
+    ("schemas/plain.py", "_of_subclass"): "the properties of user code",
+    ("schemas/foreign.py", "_text"): "the `__str__` of user code",
+    ("schemas/foreign.py", "looking"): "the annotations, metaclasses and hooks of user code",
     ("schemas/values.py", "to_plain"): "the serialisers of user code",
 }
 """Where everything may be caught: (module, function) -> why. What passes it on does not count."""

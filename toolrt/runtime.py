@@ -10,6 +10,7 @@ from random import Random
 from typing import Any
 
 from toolrt.bindings.base import Services
+from toolrt.bindings.python_hosts import closed
 from toolrt.catalog.compiler import Compiled, compile_files
 from toolrt.catalog.registry import Registry
 from toolrt.catalog.snapshot import Snapshot
@@ -30,11 +31,16 @@ def find_project(start: str | Path = ".") -> Path:
     """The nearest folder from `start` upwards that holds a project.
 
     Raises:
-        ProjectError: there is none.
+        ProjectError: there is none, or a folder on the way cannot be looked into.
     """
     folder = Path(start).resolve()
     for candidate in (folder, *folder.parents):
-        if (candidate / PROJECT_FILE).is_file() or (candidate / "tools.d").is_dir():
+        try:
+            is_here = (candidate / PROJECT_FILE).is_file() or (candidate / "tools.d").is_dir()
+        except OSError as error:
+            why = (error.strerror or "unknown error").lower()
+            raise ProjectError(f"{candidate} cannot be looked into: {why}") from error
+        if is_here:
             return candidate
     raise ProjectError(
         f"no project in {start}: neither tools.d nor {PROJECT_FILE} is there or above",
@@ -94,6 +100,14 @@ def _references(files: LoadedFiles, environ: Mapping[str, str]) -> References:
     return References(files.root, environ, secrets)
 
 
+class BrokenProjectError(ProjectError):
+    """Files of the project have errors: `compiled` holds them with their places."""
+
+    def __init__(self, message: str, compiled: Compiled, *, hint: str, report: str) -> None:
+        super().__init__(message, hint=hint, report=report)
+        self.compiled = compiled
+
+
 class Runtime:
     """An open project: its tools, and the door to call them by.
 
@@ -130,9 +144,20 @@ class Runtime:
         return self._registry.swap(snapshot)
 
     async def close(self) -> None:
-        """End what the bindings share: connections, threads, processes."""
+        """End what the bindings share: connections, threads, processes. Later calls are refused."""
+        self.call = self._refused
         self._gateway.close()
         await self._services.close()
+
+    async def _refused(
+        self,
+        name: str,
+        arguments: Any,
+        caller: Caller | None = None,
+        on_progress: Progress | None = None,
+    ) -> ToolResult:
+        del arguments, on_progress
+        return self.refuse(name, closed(), caller)
 
 
 @asynccontextmanager
@@ -206,12 +231,13 @@ def _is_in_a_loop() -> bool:
     return True
 
 
-def _broken(root: Path, compiled: Compiled) -> ProjectError:
+def _broken(root: Path, compiled: Compiled) -> BrokenProjectError:
     errors = [one for one in compiled.diagnostics if one.severity == "error"]
     count = f"{len(errors)} error{'s' if len(errors) > 1 else ''}"
     report = render(errors, compiled.sources)
-    return ProjectError(
+    return BrokenProjectError(
         f"the project in {root} has {count}\n{report}",
+        compiled,
         hint="`toolrt check` shows them",
         report=report,
     )

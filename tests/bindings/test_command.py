@@ -1,5 +1,8 @@
 import asyncio
 import json
+import os
+import subprocess
+import sys
 import time
 
 import pytest
@@ -27,6 +30,29 @@ CLOSED = [
     "PATH",
     "HOME",
     "PERL5OPT",
+    "TAR_OPTIONS",
+    "GREP_OPTIONS",
+    "JAVA_TOOL_OPTIONS",
+    "_JAVA_OPTIONS",
+    "MAVEN_OPTS",
+    "GCONV_PATH",
+    "GLIBC_TUNABLES",
+    "RSYNC_RSH",
+    "MANPAGER",
+    "CURL_HOME",
+    "MAKEFLAGS",
+    "https_proxy",
+]
+FROM_CALLER = [
+    "{% for r in caller.roles %}{{ r }}{% endfor %}",
+    "{% for r in [1] %}{{ caller.tenant }}{% endfor %}",
+    "{% for caller in [] %}{% else %}{{ caller.tenant }}{% endfor %}",
+    "{% if caller.tenant %}{{ caller.tenant }}{% endif %}",
+    "{{ '}' ~ caller.tenant }}",
+    "{{ caller['tenant'] }}",
+    "x{{ vars.place if caller.tenant else vars.place }}",
+    "{{ 'a' if v else 'b' }}",
+    "${caller:token}",
 ]
 
 
@@ -126,6 +152,57 @@ async def test_s4_what_the_caller_is_called_is_text_of_the_caller(bench):
     tool = bench.command("ls", "{{ caller.principal }}")
     with pytest.raises(RefusedError, match="must not start with `-`"):
         tool.argv()
+
+
+@pytest.mark.parametrize(
+    "element",
+    [
+        "{% for p in [caller.principal] %}{{ p }}{% endfor %}",
+        "{% if caller.principal %}{{ caller.principal }}{% endif %}",
+        "{{ '' ~ caller.principal }}",
+        "{{ [caller.principal] }}",
+        "{{ caller['principal'] }}",
+        " {{- caller.principal }}",
+        "\n  {%- if true %}{{ caller.principal }}{% endif %}",
+        "{{ vars.nothing }}{{ caller.principal }}",
+    ],
+)
+async def test_s4_a_dash_of_the_caller_is_refused_however_it_comes_in(bench, element):
+    tool = bench.command("ls", element)
+    assert tool.faults == []
+    with pytest.raises(RefusedError, match="`caller` must not start with `-`"):
+        tool.argv()
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"type": "array", "items": NUMBER, "prefixItems": [TEXT]},
+        {"type": "array", "items": False, "prefixItems": [TEXT]},
+        {"type": "array", "items": [TEXT], "additionalItems": NUMBER},
+        {"$ref": "#/$defs/x", "enum": ["a"]},
+    ],
+)
+async def test_s4_text_in_any_place_of_an_array_counts_as_text(bench, schema):
+    tool = bench.command("ls", "{{ v }}", v=schema)
+    with pytest.raises(RefusedError, match="must not start with `-`"):
+        tool.argv(v=["-rf"])
+
+
+@pytest.mark.parametrize(
+    ("keys", "path"),
+    [
+        ({"argv": ["ls", "a\0b"]}, ("argv", 1)),
+        ({"argv": ["ls", {"-a\0": True}]}, ("argv", 1, "-a\0")),
+        ({"argv": ["ls", {"-a": "x\0"}]}, ("argv", 1, "-a")),
+        ({"argv": ["ls"], "env": {"A": "a\0b"}}, ("env", "A")),
+        ({"argv": ["ls"], "cwd": "a\0b"}, ("cwd",)),
+        ({"argv": ["l\0s"]}, ("argv", 0)),
+    ],
+)
+async def test_s4_a_constant_that_no_process_can_be_given_is_found_at_load(bench, keys, path):
+    (fault,) = bench.bind("command", keys).context.faults
+    assert (fault.path, fault.severity) == (path, "error")
 
 
 async def test_s4_a_dash_is_fine_after_double_dash_joined_or_allowed(bench):
@@ -253,6 +330,57 @@ async def test_s5_callers_never_fill_variables_that_run_code(bench, name):
     assert tool.faults == [("caller-value-in-env", ("env", name), "error")]
     assert bench.command("ls", options={"env": {name: "constant"}}).faults == []
     assert bench.command("ls", options={"env": {name: "${env:TOKEN}"}}).faults == []
+
+
+@pytest.mark.parametrize("text", FROM_CALLER)
+async def test_s5_a_template_is_of_a_caller_wherever_it_names_one(bench, text):
+    tool = bench.command("ls", options={"env": {"LD_PRELOAD": text}}, v=TEXT)
+    assert tool.faults == [("caller-value-in-env", ("env", "LD_PRELOAD"), "error")]
+
+
+async def test_s5_what_is_ours_may_go_into_any_variable(bench):
+    options = {"env": {"GIT_TRACE": "{% if true %}{{ call.id }}{{ vars.place }}{% endif %}"}}
+    assert bench.command("ls", options=options).faults == []
+
+
+LOCALES = r"""
+import asyncio, json, os, sys
+from pathlib import Path
+from tests.children import Workbench
+
+async def main():
+    bench = Workbench(Path(sys.argv[1]))
+    text = {"type": "string"}
+    path = {"type": "string", "format": "path"}
+    said = [
+        await bench.command("printf", "%s", "{{ v }}", v=text).value(v="\xe9"),
+        await bench.shell('printf %s "$V"', {"env": {"V": "\xe9{{ v }}"}}, v=text).value(v="\xdf"),
+        await bench.command("cat", "{{ p }}", p=path).value(p="\xe9/n\xf6te"),
+        await bench.command("ls", options={"cwd": "{{ p }}"}, p=path).value(p="\xe9"),
+        await bench.command("ls", options={"cwd": "\xe9"}).value(),
+        await bench.command("./\xe9/r\xfcn").value(),
+    ]
+    await bench.close()
+    print(json.dumps(said))
+
+asyncio.run(main())
+"""
+
+
+@pytest.mark.parametrize("locale", [{}, {"LC_ALL": "POSIX", "PYTHONUTF8": "0"}], ids=["ours", "C"])
+def test_texts_reach_a_program_as_utf8_in_any_locale(tmp_path, locale):
+    folder = tmp_path / "pröject" / "é"
+    folder.mkdir(parents=True)
+    (folder / "nöte").write_text("hello")
+    program = folder / "rün"
+    program.write_text("#!/bin/sh\necho ran\n")
+    program.chmod(0o755)
+    command = [sys.executable, "-c", LOCALES, str(folder.parent)]
+    env = {"PYTHONPATH": os.pathsep.join(sys.path), "PATH": os.environ["PATH"], **locale}
+    ended = subprocess.run(command, env=env, capture_output=True, check=False, text=True)
+    assert ended.returncode == 0, ended.stderr
+    listed = "nöte\nrün\n"
+    assert json.loads(ended.stdout) == ["é", "éß", "hello", listed, listed, "ran\n"], ended.stderr
 
 
 async def test_bad_name_of_a_variable_is_a_fault(bench):

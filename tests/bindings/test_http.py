@@ -1,5 +1,7 @@
 import base64
+import contextlib
 import json
+from urllib.parse import unquote_plus
 
 import pytest
 from pydantic import ValidationError
@@ -340,6 +342,74 @@ async def test_args_in_a_body_sweeps_what_no_template_names(place, sent):
     assert (await heard(options, parameters, arguments)).body == sent
 
 
+MEETING = {
+    "meta[role]": "admin",
+    "META[role]": "admin",
+    "meta[ role ]": "admin",
+    "meta.role": "admin",
+    "meta[role][]": ["admin"],
+    "meta[role": "admin",
+    "Meta": "admin",
+    "user_id[]": ["1"],
+    "User.ID": "1",
+    "user id": "1",
+    "filter": {"status": "all", "name": "n"},
+    "filter[STATUS]": "all",
+    "list": [{"x": "1", "y": "2"}],
+    "other[role]": "kept",
+}
+WRITTEN = {
+    "meta": {"role": "user"},
+    "user_id": "7",
+    "filter[status]": "open",
+    "list[0][x]": "w",
+    "gone": "{{ absent }}",
+}
+
+
+def swept(place, arguments, written=None):
+    options = {"url": "/x", "method": "POST", "args_in": place, place: written or WRITTEN}
+    parameters = {name: {} for name in arguments} | {"absent": optional("string")}
+    return heard(options, parameters, arguments)
+
+
+async def test_args_in_never_meets_a_written_name_of_a_form():
+    got = await swept("form", {**MEETING, "gone[x]": "1"})
+    assert unquote_plus(got.body.decode()).split("&") == [
+        "meta[role]=user",
+        "user_id=7",
+        "filter[status]=open",
+        "list[0][x]=w",
+        "filter[name]=n",
+        "list[0][y]=2",
+        "other[role]=kept",
+    ]
+
+
+async def test_args_in_never_meets_a_written_name_of_a_query():
+    got = await swept("query", MEETING)
+    assert unquote_plus(got.target).split("&")[4:] == [
+        "filter[name]=n",
+        "list[0][y]=2",
+        "other[role]=kept",
+    ]
+    options = {"url": "/x?meta%5Brole%5D=user&f[{{ k }}]=1", "args_in": "query"}
+    arguments = {"k": "a", "meta": {"role": "admin", "x": 1}, "f[a]": "2", "F": {"b": 3}}
+    got = await heard(options, {name: {} for name in arguments}, arguments)
+    assert unquote_plus(got.target) == "/x?meta[role]=user&f[a]=1&meta[x]=1"
+
+
+async def test_args_in_never_meets_a_written_name_of_json():
+    got = await swept("json", MEETING)
+    sent = json.loads(got.body)
+    assert {name: sent[name] for name in sent if name not in WRITTEN} == {
+        "filter": {"name": "n"},
+        "list": [{"y": "2"}],
+        "other[role]": "kept",
+    }
+    assert sent["meta"] == {"role": "user"}
+
+
 async def test_args_in_needs_nothing_written_beside_it():
     got = await heard(
         {"url": "/x", "method": "POST", "args_in": "json"}, {"a": "string"}, {"a": "b"}
@@ -570,6 +640,19 @@ async def test_an_answer_is_read_by_its_content_type(content_type, body, value):
     assert got.headers["content-type"] == content_type
 
 
+@pytest.mark.parametrize(
+    "charset", ["iso-8859-12", "iso-8859-99", "windows-9999", "utf-7", "nonsense", "", '"', "hex"]
+)
+async def test_an_answer_in_a_charset_that_is_none_is_read_as_utf_8(charset):
+    kinds = (("text/plain", "é", "é"), ("application/json", '"é"', "é"))
+    for kind, body, value in kinds:
+        got = await answer(reply(body, content_type=f"{kind}; charset={charset}"))
+        assert got.value == value
+    with pytest.raises(BindingError) as failed:
+        await answer(reply(b'"\xff"', content_type=f"application/json; charset={charset}"))
+    assert failed.value.code == "bad-response"
+
+
 async def test_an_answer_without_a_type_is_text_if_it_can_be():
     assert (await answer(reply("text"))).value == "text"
     assert (await answer(reply(b"\xff"))).value == {
@@ -665,6 +748,64 @@ async def test_a_failed_status_has_the_code_of_what_it_means(status, code):
     assert failed.value.code == code
 
 
+HOSTILE = (
+    "",
+    "\x00",
+    "\xff",
+    "é",
+    "a" * 9000,
+    ";",
+    "=",
+    '"',
+    "NaN",
+    "-1",
+    "1e999",
+    "9" * 30,
+    "1, 1",
+    "%00",
+    "gzip, gzip",
+    "x-gzip",
+    "br",
+    "chunked, chunked",
+    "text/plain; charset=iso-8859-99",
+    "application/json; charset=utf-16",
+    "application/json; charset=idna",
+    "Fri, 01 Jan 99999999999 00:00:00 GMT",
+    "<https://[::1>; rel=next",
+)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "Connection",
+        "Content-Encoding",
+        "Content-Length",
+        "Content-Type",
+        "Date",
+        "Link",
+        "Location",
+        "Retry-After",
+        "Sec-WebSocket-Key1",
+        "Set-Cookie",
+        "Transfer-Encoding",
+        "Upgrade",
+    ],
+)
+async def test_h7_no_header_of_a_service_is_more_than_a_bad_answer(name):
+    said = [b""]
+    async with loopback(lambda _: said[0]) as server:
+        for value in HOSTILE:
+            for status in (b"200 OK", b"302 Found", b"503 No"):
+                field = f"{name}: {value}\r\n".encode("latin-1")
+                length = b"" if name == "Content-Length" else b"Content-Length: 2\r\n"
+                head = b"HTTP/1.1 " + status + b"\r\nConnection: close\r\n" + length
+                said[0] = head + field + b"\r\n{}"
+                with contextlib.suppress(CallError):
+                    await HttpTool({"method": "POST", "url": server.url}).call()
+        assert len(server.heard) == len(HOSTILE) * 3
+
+
 @pytest.mark.parametrize(
     ("value", "low", "high"),
     [
@@ -695,6 +836,13 @@ async def test_e6_retry_after_is_seconds_or_a_date(value, low, high):
         "Fri, 99 Foo 2100 99:00:00 GMT",
         "Fri, 01 Jan 2100 00:00:00 GMT, 5",
         "Fri, 01 Jan 99999 00:00:00 GMT",
+        "Fri, 01 Jan 99999999999 00:00:00 GMT",
+        "Fri, 01 Jan 2100 00:00:99999999999999999999",
+        "Fri, 01 Jan 2100 00:00:00 +99999999999999",
+        "Fri, 01 Jan 2100 00:00:00 -9999",
+        "NaN",
+        "1e999",
+        "inf",
     ],
 )
 async def test_e6_retry_after_that_is_nonsense_is_nothing(value):

@@ -1,3 +1,6 @@
+import subprocess
+import sys
+
 import pytest
 
 from toolrt.bindings.paths import compile_path_rules
@@ -131,6 +134,56 @@ def test_of_many_faulty_items_the_first_ones_are_told(project):
     assert len(caught.value.details["faults"]) == 20
 
 
+def test_f1_paths_inside_of_arguments_are_held_too(project):
+    schema = {
+        "properties": {
+            "job": {
+                "type": "object",
+                "properties": {"from": {**PATH, "root": "data"}, "to": PATH, "note": {}},
+                "additionalProperties": PATH,
+            },
+            "table": {"type": "array", "items": {"type": "array", "items": PATH}},
+            "maybe": {"anyOf": [PATH, {"type": "null"}]},
+        }
+    }
+    rules = compile_path_rules(schema, project)
+    given = {
+        "job": {"from": "x.csv", "to": "y", "note": "/n", "log": "z"},
+        "table": [["a"], []],
+        "maybe": "m",
+    }
+    arguments = dict(given)
+    rules.apply(arguments)
+    assert arguments == {
+        "job": {"from": "./data/x.csv", "to": "./y", "note": "/n", "log": "./z"},
+        "table": [["./a"], []],
+        "maybe": "./m",
+    }
+    assert given["job"]["from"] == "x.csv"
+    assert rules.absolute(arguments)["table"] == [[f"{project}/a"], []]
+    bad = {"job": {"from": "../x", "log": "/etc"}, "table": [["a", ".."]], "maybe": "/m"}
+    with pytest.raises(RefusedError) as caught:
+        rules.apply(bad)
+    pointers = [each["pointer"] for each in caught.value.details["faults"]]
+    assert pointers == ["/job/from", "/job/log", "/table/0/1", "/maybe"]
+
+
+def test_f1_links_with_any_name_are_seen_in_any_locale(tmp_path):
+    """Names are bytes to the system: a locale that knows ASCII only changes nothing."""
+    (tmp_path / "é").symlink_to("/etc")
+    code = (
+        "import os, sys; from pathlib import Path;"
+        "from toolrt.bindings.paths import compile_path_rules;"
+        "schema = {'properties': {'p': {'type': 'string', 'format': 'path'}}};"
+        "rules = compile_path_rules(schema, Path(sys.argv[1]));"
+        "rules.apply({'p': '\\xe9/hostname'})"
+    )
+    env = {"LC_ALL": "POSIX", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    command = [sys.executable, "-c", code, str(tmp_path)]
+    ended = subprocess.run(command, env=env, capture_output=True, text=True, check=False)
+    assert "leads out of its root folder" in ended.stderr
+
+
 def test_all_faulty_parameters_are_named_at_once(project):
     rules = compile_path_rules({"properties": {"a": PATH, "b": PATH, "c": PATH}}, project)
     with pytest.raises(RefusedError, match=r"`a` must not hold `\.\.`; `b` must be relative"):
@@ -150,7 +203,7 @@ def test_tool_without_path_parameters_has_no_rules(project):
 
 
 def test_absolute_form_is_for_other_folders(project):
-    rules = compile_path_rules({"properties": {"p": PATH}}, project)
+    rules = compile_path_rules({"properties": {"p": {"type": "array", "items": PATH}}}, project)
     assert rules.absolute({"p": ["./data", "."], "q": "./x"}) == {
         "p": [f"{project}/data", str(project)],
         "q": "./x",

@@ -1,6 +1,7 @@
 import asyncio
 import contextlib
 import os
+import random
 import resource
 import shutil
 import signal
@@ -367,14 +368,46 @@ async def test_status_that_somebody_else_took_is_lost_not_success(runner):
     assert (done.exit_code, done.signal) == (None, None)
 
 
-async def test_home_is_a_private_folder_that_goes_with_the_runner():
-    runner = ProcessRunner()
-    home = runner.home()
-    assert mode(home) == 0o40700
-    assert runner.home() == home
+async def test_s7_closing_that_is_cancelled_kills_at_once_and_still_leaves_nothing():
+    runner = ProcessRunner(grace_s=30)
+    text = 'trap "" TERM; sleep 60 & while :; do sleep 1; done'
+    processes = [runner.start(script(text)) for _ in range(5)]
+    await asyncio.sleep(0.1)
+    closing = asyncio.create_task(runner.close())
+    await asyncio.sleep(0.05)
+    assert all(members(process.pid) for process in processes)
+    started = time.monotonic()
+    for _ in range(3):
+        closing.cancel()
+        await asyncio.sleep(0)
+    with pytest.raises(asyncio.CancelledError):
+        await closing
+    assert time.monotonic() - started < 1
+    assert [members(process.pid) for process in processes] == [set()] * 5
+    assert children_of_ours() is None
+
+
+async def test_s12_forty_at_once_killed_at_random_are_told_apart_and_leave_nothing(runner):
+    chance = random.Random(12)
+    deadly = (signal.SIGKILL, signal.SIGTERM, signal.SIGSEGV, signal.SIGABRT, signal.SIGUSR1)
+
+    async def one(number):
+        process = runner.start(script('echo "$1"; exec sleep 5', str(number)))
+        kills = chance.random() < 0.8
+        chosen, after_s = chance.choice(deadly), chance.random() * 0.2
+        task = asyncio.ensure_future(process.finished())
+        await asyncio.sleep(after_s)
+        if not kills:
+            task.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await task
+            return process.pid
+        os.kill(process.pid, chosen)
+        done = await task
+        assert (done.exit_code, done.signal) == (None, chosen)
+        assert done.stdout.whole() in {b"", f"{number}\n".encode()}
+        return process.pid
+
+    pids = await asyncio.gather(*(one(number) for number in range(40)))
     await runner.close()
-    assert mode(home) is None
-
-
-def mode(path):
-    return Path(path).stat().st_mode if Path(path).exists() else None
+    assert [members(pid) for pid in pids] == [set()] * 40

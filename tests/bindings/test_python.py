@@ -648,7 +648,6 @@ RAISES = {
     "attribute": "def __getattr__(name): {0}",
     "signature": "class F:\n    @property\n    def __signature__(self): {0}\n"
     "    def __call__(self): ...\nf = F()",
-    "annotation": "def boom(): {0}\ndef f(x: 'boom()'): ...",
     "class": "class F:\n    @property\n    def __class__(self): {0}\n"
     "    def __call__(self): ...\nf = F()",
     "metaclass": "class M(type):\n    def __getattribute__(cls, name): {0}\n"
@@ -670,3 +669,19 @@ async def test_user_code_that_raises_while_it_is_looked_at_is_a_fault(
     assert f"looking at `looked_at:f` failed: {what.split('(')[0]}: 0 (looked_at.py:" in (
         tool.context.faults[0].message
     )
+
+
+@pytest.mark.parametrize("what", ["SystemExit(0)", "RuntimeError('0')"])
+async def test_an_annotation_that_raises_is_a_fault_of_its_parameter_or_none_beside_written_ones(
+    project, what
+):
+    project.write("annotated", f"def boom(): raise {what}\ndef f(x: 'boom()' = ''): ...")
+
+    faults = project.bind("annotated:f").context.faults
+    written = project.bind("annotated:f", {"x": {"type": "string"}})
+    sys.modules.pop("annotated")
+
+    assert [fault.code for fault in faults] == ["unsupported-parameter"]
+    assert "parameter `x` of `f` (annotated.py:2)" in faults[0].message
+    assert what.split("(")[0] in faults[0].message
+    assert written.faults == []

@@ -16,7 +16,7 @@ from toolrt.core.errors import BindingError, CallError, RefusedError, ToolError
 pytestmark = pytest.mark.anyio
 
 KIT = """
-    import asyncio, os, signal, subprocess, sys, time
+    import asyncio, os, signal, subprocess, sys, threading, time
     from datetime import date
     from toolrt.core.context import Context
     from toolrt.core.errors import ToolError
@@ -49,6 +49,30 @@ KIT = """
     def stop(): raise StopIteration
     def huge(): return "x" * (65 * 1024**2)
     def odd(): return object()
+    def forks(how: str, ctx: Context):
+        child = os.fork()
+        if child == 0:
+            ctx.progress(9, 9, "clone")
+            ctx.log("clone")
+            if how == "raises": raise ValueError("clone")
+            if how == "exits": sys.exit(7)
+            return "clone"
+        return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    def leaves_a_child():
+        if os.fork() == 0:
+            time.sleep(20)
+        os._exit(5)
+    def late(ctx: Context):
+        def tell():
+            time.sleep(0.05)
+            ctx.progress(1, 1, "late")
+            ctx.log("late")
+        threading.Thread(target=tell).start()
+        return "first"
+    def slow(ctx: Context):
+        time.sleep(0.15)
+        ctx.progress(2, 2, "own")
+        return "second"
 
     class Kit:
         def __init__(self, base: int):
@@ -235,6 +259,58 @@ async def test_result_that_cannot_pass_is_a_bad_response(project, name, message)
 
     assert error.code == "bad-response"
     assert message in error.message
+
+
+@pytest.mark.parametrize(("how", "status"), [("returns", 0), ("raises", 1), ("exits", 7)])
+async def test_clone_that_a_callable_forks_is_ended_and_not_heard(project, caplog, how, status):
+    caplog.set_level(logging.INFO, "toolrt.tools")
+    told = []
+    bound = bind(project, "forks")
+    call = bound.invocation(on_progress=lambda *progress: told.append(progress), how=how)
+
+    assert (await bound.binding.call(call)).value == status
+    assert [await bind(project, "later").value(n=n) for n in range(3)] == [0, 1, 2]
+    assert (told, caplog.records) == ([], [])
+
+
+async def test_worker_that_dies_is_noticed_though_its_child_lives_on(project):
+    started = time.monotonic()
+    error, _ = await failure(bind(project, "leaves_a_child"))
+
+    assert error.message == "the worker process ended with status 5"
+    assert time.monotonic() - started < 5
+    assert await bind(project, "later").value(n=1) == 1
+
+
+async def test_late_word_of_an_earlier_call_reaches_no_other(tmp_path, caplog):
+    caplog.set_level(logging.INFO, "toolrt.tools")
+    project = Project(tmp_path)
+    project.write("process_late", KIT)
+    told = {"first": [], "second": []}
+    for name, mark in (("late", "first"), ("slow", "second")):
+        bound = project.bind(f"process_late:{name}", run_in="process")
+        call = bound.invocation(
+            on_progress=lambda *progress, mark=mark: told[mark].append(progress)
+        )
+        call.call_id = mark
+        assert (await bound.binding.call(call)).value == mark
+    await project.close()
+
+    assert told == {"first": [], "second": [(2, 2, "own")]}
+    assert [(record.call_id, record.message) for record in caplog.records] == [
+        ("first", "kit.t [first]: late")
+    ]
+
+
+async def test_file_of_the_folder_we_are_in_takes_no_place_in_a_worker(tmp_path, monkeypatch):
+    project = Project(tmp_path)
+    project.write("process_folder", KIT)
+    project.write("json", "raise SystemExit('taken')\n")
+    monkeypatch.chdir(tmp_path)
+    value = await project.bind("process_folder:later", run_in="process").value(n=5)
+    await project.close()
+
+    assert value == 5
 
 
 async def test_live_callable_cannot_go_to_a_process(project):

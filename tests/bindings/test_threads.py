@@ -1,13 +1,17 @@
 import asyncio
+import contextlib
 import contextvars
 import subprocess
 import sys
 import threading
 import time
+from pathlib import Path
 
 import pytest
 
+from toolrt.bindings import threads
 from toolrt.bindings.threads import ThreadPool
+from toolrt.core.errors import BindingError
 
 pytestmark = pytest.mark.anyio
 
@@ -171,3 +175,104 @@ def test_call_that_hangs_does_not_hold_up_the_exit():
     subprocess.run([sys.executable, "-c", source], check=True, timeout=20)
 
     assert time.monotonic() - started < 15
+
+
+def label(pool, call, tool="kit.t"):
+    begun = threading.Event()
+    job = pool.start(lambda: (begun.set(), call()), tool)
+    assert begun.wait(5)
+    return job
+
+
+async def test_orphans_do_not_use_up_the_pool_and_too_many_are_told_by_name(monkeypatch):
+    monkeypatch.setattr(threads, "MOST_ORPHANS", 20)
+    pool, release = ThreadPool(2), threading.Event()
+    try:
+        for number in range(22):
+            tool = "kit.stuck" if number else "kit.other"
+            assert pool.abandon(label(pool, lambda: release.wait(20), tool))
+            if number < 21:
+                assert (await asyncio.wait_for(settled(pool, lambda: 1), 5))[0] == 1
+        started = time.monotonic()
+        with pytest.raises(BindingError) as error:
+            pool.start(lambda: 1)
+        assert time.monotonic() - started < 0.5
+        assert (error.value.code, error.value.sent) == ("unavailable", "never")
+        assert "21 by `kit.stuck`, 1 by `kit.other`" in error.value.message
+    finally:
+        release.set()
+    for _ in range(200):
+        with contextlib.suppress(BindingError):
+            assert (await settled(pool, lambda: 2))[0] == 2
+            break
+        await asyncio.sleep(0.01)
+    else:
+        pytest.fail("the pool did not recover")
+    await pool.close()
+
+
+async def test_a_hundred_hung_calls_still_leave_room():
+    pool, release = ThreadPool(2), threading.Event()
+    for _ in range(100):
+        pool.abandon(label(pool, lambda: release.wait(20)))
+    assert (await asyncio.wait_for(settled(pool, lambda: 1), 5))[0] == 1
+    release.set()
+    await pool.close()
+
+
+@pytest.mark.parametrize(
+    ("ending", "status"),
+    [("pass", 0), ("sys.exit(7)", 7), ("sys.exit()", 0), ("raise ValueError('x')", 1)],
+)
+@pytest.mark.parametrize("kind", ["thread", "inline", "async", "waits"])
+def test_clone_of_the_process_that_a_callable_forks_does_not_go_on(tmp_path, kind, ending, status):
+    """The parent writes what its child ended with; a child that went on would write a line, too."""
+    wait = {"waits": "await asyncio.sleep(0)"}.get(kind, "")
+    head = "async def fn():" if kind in {"async", "waits"} else "def fn():"
+    source = f"""
+import asyncio, os, sys
+from pathlib import Path
+from tests.python_tools import Project
+{head}
+    {wait or "pass"}
+    child = os.fork()
+    if child == 0:
+        {ending}
+        return "clone"
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+async def main():
+    options = {{"run_in": {kind!r}}} if {kind!r} in ("thread", "inline") else {{}}
+    project = Project(Path({str(tmp_path)!r}))
+    print("ended", await project.bind(fn, **options).value(), flush=True)
+    await project.close()
+
+asyncio.run(main())
+"""
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", source],
+        check=False,
+        timeout=20,
+        capture_output=True,
+        text=True,
+        cwd=Path(__file__).parents[2],
+    )
+    assert done.stdout == f"ended {status}\n", done.stderr
+    assert ("ValueError: x" in done.stderr) is (status == 1)
+
+
+def test_process_that_a_program_forks_may_use_the_pool_itself():
+    source = """
+import asyncio, os
+from toolrt.bindings.threads import ThreadPool
+async def main():
+    print((await ThreadPool().start(lambda: 5).done)[0], flush=True)
+if os.fork() == 0:
+    asyncio.run(main())
+    os._exit(0)
+os.wait()
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", source], check=True, timeout=20, capture_output=True, text=True
+    )
+    assert done.stdout == "5\n"

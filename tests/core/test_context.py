@@ -7,6 +7,7 @@ import pytest
 from toolrt.core.calls import Caller, Invocation
 from toolrt.core.clock import ManualClock
 from toolrt.core.context import Context
+from toolrt.core.redaction import Redactor
 
 
 def invocation(clock=None, on_progress=None):
@@ -89,3 +90,47 @@ def test_o4_whatever_a_tool_logs_is_one_line(caplog):
 
     [record] = caplog.records
     assert record.getMessage() == ('kit.add [c1]: fine\\n{"level": "info"}\\x1b[2J\\u202eé')
+
+
+@pytest.fixture
+def redactor():
+    redactor = Redactor()
+    redactor.learn("s3cret-value")
+    return redactor
+
+
+@pytest.mark.usefixtures("redactor")
+def test_o1_log_masks_secrets_and_passwords(caplog):
+    caplog.set_level(logging.DEBUG, "toolrt.tools")
+    Context(invocation()).log("with s3cret-value at amqp://bob:hunter2@mq/x")
+
+    assert caplog.messages == ["kit.add [c1]: with *** at amqp://***/x"]
+
+
+@pytest.mark.anyio
+@pytest.mark.usefixtures("redactor")
+async def test_o1_progress_masks_secrets_and_passwords():
+    told = []
+    Context(invocation(on_progress=lambda *progress: told.append(progress))).progress(
+        1, 2, "with s3cret-value at amqp://bob:hunter2@mq/x"
+    )
+
+    assert told == [(1, 2, "with *** at amqp://***/x")]
+
+
+@pytest.mark.usefixtures("redactor")
+def test_o2_long_line_is_masked_before_it_is_cut(caplog):
+    caplog.set_level(logging.DEBUG, "toolrt.tools")
+    Context(invocation()).log("x" * (64 * 1024 - 5) + "s3cret-value" + "y" * 10**6)
+
+    [line] = caplog.messages
+    assert len(line) < 66_000
+    assert "s3c" not in line
+
+
+@pytest.mark.parametrize("message", ["\u2028\u2029\x85\r\n", "\ud800", float("nan"), None, {1: 2}])
+def test_o4_any_value_is_logged_as_one_printable_line(caplog, message):
+    caplog.set_level(logging.DEBUG, "toolrt.tools")
+    Context(invocation()).log(message, None)
+
+    assert caplog.messages[0].isprintable()

@@ -122,15 +122,42 @@ def test_tenants_do_not_see_each_others_secrets(tmp_path):
             references.resolve(asked, Caller("b", tenant=tenant))
 
 
-@pytest.mark.parametrize("kind", ["env", "file", "secret", "tenant"])
+@pytest.mark.parametrize("kind", ["env", "file", "secret", "tenant", "caller"])
 def test_o1_every_resolved_value_is_learnt_for_masking(tmp_path, kind):
     (tmp_path / "X").write_text(VALUE)
     environ = {"X": VALUE, "TOOLRT_SECRET_X": VALUE, "TOOLRT_SECRET_ACME_X": VALUE}
     references = References(tmp_path, environ)
 
-    references.resolve(Reference(kind, "X"), Caller(tenant="acme"))
+    caller = Caller(tenant="acme", credentials={"X": Secret(VALUE)})
+    references.resolve(Reference(kind, "X"), caller)
 
     assert references.redactor.text(f"got {VALUE}!") == "got ***!"
+
+
+@pytest.mark.parametrize("secrets", [["env"], ["env", {"command": ["/nowhere/vault"]}]])
+def test_o1_what_is_at_hand_is_learnt_before_any_call(tmp_path, secrets):
+    environ = {"X": VALUE, "TOOLRT_SECRET_Y": "another-s3cret"}
+    references = References(tmp_path, environ, secrets)
+
+    assert references.unusable([Reference("env", "X", "plain"), Reference("secret", "Y")]) == []
+
+    assert references.redactor.text(f"{VALUE} another-s3cret") == "*** ***"
+
+
+def test_o1_value_that_the_default_spells_out_is_no_secret(tmp_path):
+    references = References(tmp_path, {"X": "localhost"})
+    references.resolve(Reference("env", "X", "localhost"))
+
+    assert references.redactor.text("at localhost") == "at localhost"
+
+
+@pytest.mark.parametrize("written", ["s3cret-value\n", "s3cret-value\r\n", "s3cret-value\n\n"])
+def test_o1_file_is_masked_with_and_without_its_last_newline(references, tmp_path, written):
+    (tmp_path / "key.txt").write_text(written)
+    references.resolve(Reference("file", "key.txt"))
+
+    for shown in ("got s3cret-value!", "got s3cret-value\n!", "got s3cret-value\n\n!"):
+        assert "s3cret" not in references.redactor.text(shown)
 
 
 def test_o1_default_is_no_secret(references):

@@ -3,6 +3,7 @@
 import pytest
 
 from toolrt.core.errors import CallError
+from toolrt.core.faults import FaultError
 from toolrt.expressions.select import compile_select
 
 ANSWER = {"current": {"temp": 21}, "items": [{"id": 1}, {"id": 2}], "error": None}
@@ -68,3 +69,24 @@ def test_deep_answer_does_not_break_the_search():
         deep = {"a": deep}
 
     assert compile_select("a.a.b").search(deep) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "offset", "message"),
+    [
+        ("a 1", 2, "unexpected `1`"),
+        ("a 0", 2, "unexpected `0`"),
+        ("a[" + "1" * 4_400 + "]", 2, "a number of more than 4,300 digits"),
+        ("a.b[0:" + "9" * 4_400 + "]", 6, "a number of more than 4,300 digits"),
+    ],
+)
+def test_numbers_that_the_parser_was_not_made_for_are_faults_at_their_place(text, offset, message):
+    with pytest.raises(FaultError) as raised:
+        compile_select(text)
+
+    [fault] = raised.value.faults
+    assert (fault.code, fault.offset, fault.message) == ("invalid-select", offset, message)
+
+
+def test_an_old_literal_is_taken_without_a_warning():
+    assert compile_select("`abc`").search({}) == "abc"

@@ -1,10 +1,6 @@
 """Where secrets are kept: variables, files, and a command that is asked once."""
 
 import os
-import time
-from pathlib import Path
-
-import pytest
 
 from toolrt.core.calls import Caller
 from toolrt.expressions import vaults
@@ -70,44 +66,6 @@ def test_command_is_not_run_to_find_out_what_is_missing(tmp_path):
 
     assert references.missing(WEATHER) is None
     assert not (tmp_path / "ran").exists()
-
-
-@pytest.mark.parametrize("body", ["exit 3", "printf '\\377'", "head -c 70000 /dev/zero"])
-def test_command_that_fails_or_babbles_knows_nothing(tmp_path, body):
-    vault = vaults.CommandVault(script(tmp_path, body), {"PATH": os.defpath}, tmp_path)
-
-    assert vault.look_up("x", None) is None
-
-
-def test_command_that_is_not_there_knows_nothing(tmp_path):
-    vault = vaults.CommandVault(["/nowhere/vault"], {}, tmp_path)
-
-    assert vault.look_up("x", None) is None
-
-
-def test_command_that_hangs_is_killed_with_its_children(tmp_path, monkeypatch):
-    monkeypatch.setattr(vaults, "_COMMAND_TIMEOUT_S", 0.2)
-    argv = script(tmp_path, 'sleep 60 & echo $! > "$0.pid"; wait')
-    started = time.monotonic()
-
-    assert vaults.CommandVault(argv, {"PATH": os.defpath}, tmp_path).look_up("x", None) is None
-
-    assert time.monotonic() - started < 5
-    child = int((tmp_path / "vault.sh.pid").read_text())
-    assert is_gone(child)
-
-
-def is_gone(pid):
-    """A killed orphan may stay a zombie for a moment until its new parent collects it."""
-    for _ in range(100):
-        try:
-            state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
-        except (FileNotFoundError, ProcessLookupError):
-            return True
-        if state == "Z":
-            return True
-        time.sleep(0.02)
-    return False
 
 
 def test_f5_only_small_regular_files_are_read(tmp_path):

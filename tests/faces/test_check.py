@@ -49,6 +49,36 @@ def test_unavailable_tools_are_named_and_fail_only_strictly(invoke):
     assert strictly.stdout.endswith("not ok with --strict: 5 tools in 1 file, 1 unavailable\n")
 
 
+SHARED = """
+targets:
+  api: {url: "https://api.example.com", auth: {bearer: "${env:TOOLRT_TEST_NEVER_SET}"}}
+tools:
+"""
+
+
+def test_a_reason_that_many_tools_share_is_said_once_with_their_number(invoke, project):
+    tools = "".join(
+        f"  {name}: {{description: A., http: {{target: api, url: /{name}}}}}\n"
+        for name in ("one", "two", "three", "four", "five")
+    )
+    alone = "  six: {description: A., shell: {script: 'true', env: {K: '${env:TOOLRT_TEST_NEVER_SET}'}}}\n"
+    (project / "tools.d" / "t.yaml").write_text(SHARED + tools)
+    (project / "tools.d" / "u.yaml").write_text("tools:\n" + alone)
+
+    shown = invoke("check")
+    document = json.loads(invoke("check", "-o", "json").stdout)
+
+    lines = [line for line in shown.stdout.splitlines() if line.startswith("unavailable: ")]
+    unset = "environment variable TOOLRT_TEST_NEVER_SET is not set"
+    assert lines == [
+        f"unavailable: 5 tools (five, four, one, …): {unset} (tools.d/t.yaml:3)",
+        f"unavailable: six: {unset} (tools.d/u.yaml:2)",
+    ]
+    assert shown.stdout.endswith("ok: 6 tools in 2 files, 6 unavailable\n")
+    named = [one["tool"] for one in document["unavailable"]]
+    assert sorted(named) == ["five", "four", "one", "six", "three", "two"]
+
+
 def test_warnings_fail_only_strictly(invoke, project):
     (project / "tools.d" / "t.yaml").write_text(
         "tools:\n  w: {description: W., shell: 'true', cache: 5m}\n"

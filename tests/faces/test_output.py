@@ -1,9 +1,13 @@
+import fcntl
 import json
 import os
+import struct
+import termios
+from tempfile import TemporaryFile
 
 import pytest
 
-from toolrt.faces.output import Screen, one_line, to_json, visible
+from toolrt.faces.output import Screen, columns, one_line, to_json, visible
 
 HOSTILE = "\x1b[2J\x1b]0;pwn\x07 \x9b31m a\u202eb\u200bc\ufeff\U000e0041 \r"
 
@@ -93,9 +97,18 @@ def test_the_environment_takes_colour_off_a_terminal(monkeypatch, variable, valu
 
 
 def test_a_terminal_has_an_edge_and_a_pipe_has_none(monkeypatch):
-    monkeypatch.setattr("shutil.get_terminal_size", lambda: os.terminal_size((20, 24)))
+    monkeypatch.setenv("COLUMNS", "20")
     piped = Screen().width
     monkeypatch.setattr("sys.stdout.isatty", lambda: True)
 
     assert Screen().width == 20
     assert piped > 100_000
+
+
+def test_the_terminal_itself_knows_its_columns(monkeypatch):
+    monkeypatch.delenv("COLUMNS", raising=False)
+    ours, theirs = os.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 33, 0, 0))
+    with os.fdopen(ours, "rb"), os.fdopen(theirs, "w") as terminal, TemporaryFile() as nowhere:
+        assert columns(terminal) == 33
+        assert columns(nowhere) == 80

@@ -275,3 +275,36 @@ def test_a_bug_in_the_gateway_is_a_report_and_70(invoke, monkeypatch, tmp_path):
     assert "Traceback" not in shown.stderr
     assert str(report) in shown.stderr
     assert "ZeroDivisionError" in report.read_text()
+
+
+def test_without_a_folder_for_temporary_files_only_what_needs_one_fails(invoke, monkeypatch):
+    monkeypatch.setattr("tempfile.tempdir", "/nonexistent")
+    needs_one, needs_none = invoke("run", "t.echo", "text=x"), invoke("run", "t.add", "a=1")
+
+    assert needs_one.exit_code == 1
+    head, hint, next_ = needs_one.stderr.splitlines()
+    assert head.startswith("error[unavailable]: it needs a folder for temporary files")
+    assert "TMPDIR" in hint
+    assert next_ == "try: toolrt doctor"
+    assert "TMPDIR" in invoke("doctor").stdout
+    assert (needs_none.exit_code, needs_none.stdout) == (0, "3\n")
+
+
+def test_a_bug_whose_report_cannot_be_written_is_still_told(invoke, monkeypatch):
+    monkeypatch.setattr("tempfile.tempdir", "/nonexistent")
+    monkeypatch.setattr("toolrt.runtime.open", None)
+    shown = invoke("run", "t.add", "a=1")
+
+    assert shown.exit_code == 70
+    assert "could not be written (no such file or directory)" in shown.stderr
+    assert "Traceback" not in shown.stderr
+
+
+def test_broken_manifests_are_loaded_once(invoke, project):
+    (project / "loads.py").write_text("print('loading')\nimport nowhere\n")
+    text = "tools: {x: {description: X., python: 'loads:f'}}"
+    (project / "tools.d" / "x.yaml").write_text(text)
+    shown = invoke("run", "t.add", "a=1")
+
+    assert shown.exit_code == 3
+    assert shown.stderr.count("loading\n") == invoke("check").stderr.count("loading\n")

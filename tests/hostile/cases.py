@@ -926,7 +926,8 @@ def _f_more() -> Iterator[Refused]:
     }
     for title, module in leaves.items():
         files = {TOOL_FILE: _tool("python: m:f", ""), "m.py": module}
-        yield Refused(f"F+ {title} that leaves", "import-failed", files)
+        code = "unsupported-parameter" if title == "an annotation" else "import-failed"
+        yield Refused(f"F+ {title} that leaves", code, files)
     confusable = "tools:\n  re\u0430d: {description: x, parameters: {}, command: [echo]}\n"
     yield Refused("F+ a name like another", "bad-name", {TOOL_FILE: confusable})
     deep = "reject: [{when: " + json.dumps("(" * 3000) + ", reason: r}]\n    command: [echo]"

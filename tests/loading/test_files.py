@@ -1,7 +1,12 @@
 import os
+import subprocess
+import sys
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
+from toolrt.loading import loader
 from toolrt.loading.loader import load_files
 
 RULES = "rules: [{id: a, decide: deny, tools: ['*']}]\n"
@@ -67,3 +72,66 @@ def test_of_a_huge_file_only_the_start_is_read(project):
         file.truncate(1 << 40)
 
     assert [each[2] for each in found(project)] == ["too-large"]
+
+
+CLOSED = """
+import os, pathlib, sys
+from toolrt.loading.loader import load_files
+project, closed = map(pathlib.Path, sys.argv[1:])
+load_files(project).diagnostics()  # so that nothing is left to import
+closed.chmod(0)
+os.setuid(65534)
+for each in load_files(project).diagnostics():
+    print(each.file, each.code, each.message)
+"""
+
+
+@pytest.fixture
+def open_to_all():
+    """A folder that every user can reach, unlike those that pytest gives."""
+    with TemporaryDirectory(prefix="toolrt-test-") as folder:
+        Path(folder).chmod(0o755)
+        yield Path(folder)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become somebody else")
+@pytest.mark.parametrize("closed", ["tools.d", "tools.d/a.yaml", "policies.d", "toolrt.yaml"])
+def test_p8_what_this_user_may_not_read_is_an_error(open_to_all, closed):
+    project = open_to_all
+    for folder in ("tools.d", "policies.d"):
+        (project / folder).mkdir()
+    (project / "toolrt.yaml").write_text("vars: {a: 1}\n")
+    (project / "tools.d" / "a.yaml").write_text("tools: {}\n")
+    for each in project.rglob("*"):
+        each.chmod(0o755)
+
+    command = [sys.executable, "-c", CLOSED, str(project), str(project / closed)]
+    shown = subprocess.run(command, capture_output=True, text=True, check=False)
+
+    assert (shown.stdout.splitlines(), shown.stderr) == (
+        [f"{closed} unreadable-file {closed} cannot be read: permission denied"],
+        "",
+    )
+
+
+def test_p8_a_file_that_vanishes_under_way_is_an_error(project, monkeypatch):
+    (project / "tools.d" / "a.yaml").write_text("tools: {}\n")
+    listed = loader.manifest_files
+
+    def listed_then_gone(folder):
+        files = listed(folder)
+        for file in files:
+            file.unlink()
+        return files
+
+    monkeypatch.setattr(loader, "manifest_files", listed_then_gone)
+
+    assert [(where, code) for where, _, code, _ in found(project)] == [
+        ("tools.d/a.yaml", "unreadable-file")
+    ]
+
+
+def test_p8_memory_under_the_name_of_a_manifest_is_an_error(project):
+    (project / "tools.d" / "a.yaml").symlink_to("/proc/self/mem")
+
+    assert [each[2] for each in found(project)] == ["unreadable-file"]

@@ -315,7 +315,7 @@ PARAMETERS = [
     Works("parameter.root",
         command("parameters: {a: {type: string, format: path«, root: tools.d»}}", "[echo, '{{ a }}']"),
         data(a="t.yaml"), "./tools.d/t.yaml\n", "./t.yaml\n"),
-    Wrong("parameter.root", command("parameters: {a: {format: path, root: §[a]}}")),
+    Wrong("parameter.root", command("parameters: {a: {type: string, format: path, root: §[a]}}")),
     Wrong("parameter.root", command("parameters: {a: {type: string, §root: .}}"), "no-effect"),
     Works("parameter.allow_dash", command(
         "parameters: {a: {type: string«, allow_dash: true»}}", '[printf, "%s", "{{ a }}"]'),

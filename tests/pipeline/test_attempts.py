@@ -342,3 +342,90 @@ async def test_an_outer_timeout_is_not_mistaken_for_the_tools_own():
             async with asyncio.timeout(0.03):
                 await rt.call("wait", {"seconds": 5})
         assert asyncio.current_task().cancelling() == 0
+
+
+IN_DOUBT = """
+tools:
+  put: {description: Puts., http: {url: http://127.0.0.1:9/x, method: PUT}}
+  get: {description: Gets., http: http://127.0.0.1:9/x}
+  keyed: {description: Posts., idempotent: true, http: {url: http://127.0.0.1:9/x, method: POST}}
+  post: {description: Posts., http: {url: http://127.0.0.1:9/x, method: POST}}
+  rejected:
+    description: Posts.
+    http: {url: http://127.0.0.1:9/x, method: POST}
+    retry: {rejected_means_not_applied: true}
+"""
+
+
+async def doubted(tool, *steps):
+    files = {"tools.d/t.yaml": IN_DOUBT}
+    async with open_files(files, clock=ManualClock(), random=Random(1)) as rt:
+        with stubbed(rt, {tool: Script(*steps)}):
+            return await rt.call(tool, {})
+
+
+@pytest.mark.parametrize("tool", ["put", "keyed"])
+@pytest.mark.parametrize(
+    ("steps", "code", "is_unknown"),
+    [
+        ([reset(), refused()], "execution-failed", True),
+        ([reset(), status(503)], "execution-failed", True),
+        ([reset(), status(503), refused()], "execution-failed", True),
+        ([AttemptTimeoutError("no answer"), refused()], "execution-failed", True),
+        ([refused(), reset()], "execution-failed", True),
+        ([refused(), AttemptTimeoutError("no answer")], "timeout", True),
+        ([reset(), status(404)], "execution-failed", False),
+        ([reset(), ToolError("sold out")], "execution-failed", False),
+        ([refused()], "execution-failed", False),
+        ([status(503), refused()], "execution-failed", False),
+    ],
+)
+async def test_e5_doubt_of_an_earlier_attempt_lasts_until_a_later_one_is_answered(
+    tool, steps, code, is_unknown
+):
+    error = (await doubted(tool, *steps)).error
+    assert (error.code, error.details.get("outcome") == "unknown") == (code, is_unknown)
+    assert ("not known whether it took effect" in error.message) is is_unknown
+
+
+async def test_e5_a_read_is_never_in_doubt():
+    error = (await doubted("get", reset(), refused())).error
+    assert "outcome" not in error.details
+
+
+RETRYABLE = [
+    # tool, failure, whether the caller may repeat the call
+    ("get", status(503), True),
+    ("get", reset(), True),
+    ("get", AttemptTimeoutError("no answer"), True),
+    ("get", status(404), False),
+    ("put", status(503), True),
+    ("put", status(429), True),
+    ("put", reset(), True),
+    ("put", AttemptTimeoutError("no answer"), True),
+    ("put", status(404), False),
+    ("keyed", status(500), True),
+    ("keyed", reset(), True),
+    ("post", refused(), True),
+    ("post", status(408), False),
+    ("post", status(429), False),
+    ("post", status(500), False),
+    ("post", status(503), False),
+    ("post", status(503, retry_after_s=1.0), False),
+    ("post", reset(), False),
+    ("post", AttemptTimeoutError("no answer"), False),
+    ("post", AttemptTimeoutError("no connection", sent="never"), True),
+    ("post", ToolError("busy", retryable=True), True),
+    ("post", ToolError("no"), False),
+    ("rejected", status(429), True),
+    ("rejected", status(503, retry_after_s=1.0), True),
+    ("rejected", status(503), False),
+    ("rejected", reset(), False),
+]
+
+
+@pytest.mark.parametrize(("tool", "failure", "may_repeat"), RETRYABLE)
+async def test_e4_retryable_means_that_the_caller_may_safely_repeat_the_call(
+    tool, failure, may_repeat
+):
+    assert (await doubted(tool, failure)).error.retryable is may_repeat

@@ -351,3 +351,43 @@ def test_many_options_are_cut():
     message = fault({"enum": [f"option {n}" for n in range(100)]}, "other")["message"]
 
     assert "and 80 more" in message
+
+
+PERSON = {
+    "type": "object",
+    "properties": {"name": {"type": "string"}, "email": {"type": "string"}},
+    "required": ["name", "email"],
+    "additionalProperties": False,
+}
+COMPANY = {
+    "type": "object",
+    "properties": {"name": {"type": "string"}, "number": {"type": "string"}},
+    "required": ["name", "number"],
+    "additionalProperties": False,
+}
+
+
+@pytest.mark.parametrize("word", ["anyOf", "oneOf"])
+@pytest.mark.parametrize("is_by_reference", [True, False])
+def test_a_misspelt_name_in_one_of_two_models_is_named_with_the_right_one(word, is_by_reference):
+    references = [{"$ref": "#/$defs/Person"}, {"$ref": "#/$defs/Company"}]
+    schema = {
+        "type": "object",
+        "properties": {"who": {word: references if is_by_reference else [PERSON, COMPANY]}},
+        "$defs": {"Person": PERSON, "Company": COMPANY},
+    }
+
+    with pytest.raises(RefusedError) as refused:
+        ArgumentChecker(schema).check({"who": {"name": "Ada", "emial": "ada@example.com"}})
+
+    assert "there is no `emial` in `who` (did you mean `email`?)" in refused.value.message
+    assert "number" not in refused.value.message
+
+
+def test_an_object_that_is_like_none_of_two_models_gets_the_general_message():
+    schema = {"type": "object", "properties": {"who": {"anyOf": [PERSON, COMPANY]}}}
+
+    with pytest.raises(RefusedError) as refused:
+        ArgumentChecker(schema).check({"who": {"xyz": 1}})
+
+    assert refused.value.message.startswith("`who` must be an object with name, email or object")

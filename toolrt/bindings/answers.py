@@ -11,18 +11,21 @@ from collections.abc import Callable, Mapping
 from typing import Any, Literal, NoReturn
 
 from toolrt.core.errors import BindingError
+from toolrt.schemas.values import MAX_ANSWER_DEPTH, is_too_deep
 
 Output = Literal["text", "json", "jsonl", "lines"]
 
 _EXCERPT = 200
+_TOO_DEEP = f"it is nested deeper than {MAX_ANSWER_DEPTH} levels"
 _SURROGATE_ESCAPE = re.compile(r"\\u[dD][89a-fA-F]")
 
 
 def decode(output: Output, data: bytes) -> Any:
     """The value of `data`: a text, a JSON value, a list of JSON values, or a list of lines.
 
-    Text and lines replace bytes that are not UTF-8; JSON must be UTF-8 and finite (RFC 8259),
-    and lone surrogates in it become U+FFFD. Raises BindingError `bad-response`.
+    Text and lines replace bytes that are not UTF-8; JSON must be UTF-8 and finite (RFC 8259) and
+    nested at most MAX_ANSWER_DEPTH deep, and lone surrogates in it become U+FFFD.
+    Raises BindingError `bad-response`.
     """
     return _READERS[output](data)
 
@@ -65,7 +68,9 @@ def _parse(text: str, data: bytes, wanted: str) -> Any:
     except ValueError:
         raise _unreadable(wanted, "a number in it is out of range", data) from None
     except RecursionError:
-        raise _unreadable(wanted, "it is nested too deeply", data) from None
+        raise _unreadable(wanted, _TOO_DEEP, data) from None
+    if text.count("[") + text.count("{") > MAX_ANSWER_DEPTH and is_too_deep(value):
+        raise _unreadable(wanted, _TOO_DEEP, data)
     return _whole(value) if _SURROGATE_ESCAPE.search(text) else value
 
 

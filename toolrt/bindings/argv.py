@@ -5,7 +5,6 @@ option by itself (S4): one that begins with `-` is refused unless `--` stands be
 parameter says `allow_dash: true`.
 """
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -13,7 +12,7 @@ from toolrt.bindings.base import BindContext
 from toolrt.bindings.programs import is_free_text
 from toolrt.core.errors import RefusedError
 from toolrt.core.faults import Path as FaultPath
-from toolrt.expressions.scope import ABSENT, Scope
+from toolrt.expressions.scope import ABSENT, OURS, Scope
 from toolrt.expressions.slots import ARGUMENT
 from toolrt.expressions.templates import Template
 
@@ -23,7 +22,6 @@ MOST_ITEMS = 100_000
 _MOST_BYTES = 4
 
 Written = str | dict[str, Any]
-_CALLER = re.compile(r"\{\{[^}]*\bcaller\b")
 
 
 class Argv:
@@ -74,12 +72,10 @@ def check_size(argv: Sequence[str], env: Mapping[str, str]) -> None:
 
 
 def caller_text(template: Template, context: BindContext) -> tuple[str, ...]:
-    """What of a caller a template lets in as free text: parameters, or `caller` itself."""
+    """What of a caller a template lets in as free text: parameters, or roots such as `caller`."""
     properties = context.input_schema.get("properties", {})
     named = sorted(p for p in template.parameters if is_free_text(properties.get(p, {})))
-    if _CALLER.search(template.source):
-        named.append("caller")
-    return tuple(named)
+    return (*named, *sorted(template.roots - OURS))
 
 
 Element = Callable[[Scope, list[str]], None]
@@ -126,6 +122,7 @@ class _Compiling:
                 *path,
                 on_key=True,
             )
+        self._fitting(key, path)
         joins = key.endswith("=")
         items = value if isinstance(value, list) else [value]
         places = [(*path, n) for n in range(len(items))] if isinstance(value, list) else [path]
@@ -148,7 +145,7 @@ class _Compiling:
         template = self._context.template(text, path, ARGUMENT)
         self._refuse_references(template, path)
         if template.is_constant:
-            return _always(template.source)
+            return _always(self._fitting(template.source, path))
         self.is_constant = False
         free = caller_text(template, self._context)
         if free and not self._is_after_dashes and self.first_free_text is None:
@@ -158,6 +155,14 @@ class _Compiling:
         if template.is_lone:
             return lambda scope: _lone(template.value(scope), name, may_dash)
         return lambda scope: _fit(str(template.text(scope)), name, may_dash)
+
+    def _fitting(self, text: str, path: FaultPath) -> str:
+        """A constant that an argument can hold."""
+        try:
+            return _fit(ARGUMENT.escape(text), "a constant", may_dash=True)
+        except RefusedError as error:
+            self._context.fault("invalid-value", error.message, *path)
+            return ""
 
     def _refuse_references(self, template: Template, path: FaultPath) -> None:
         if template.references:
@@ -169,8 +174,11 @@ class _Compiling:
             )
 
     def _is_risky(self, template: Template, free: tuple[str, ...]) -> bool:
-        """Whether the text begins with a caller's text that may not look like an option."""
-        if not template.source.startswith("{"):
+        """Whether the text begins with a caller's text that may not look like an option.
+
+        White space before `{{-` is no part of what comes out.
+        """
+        if not template.source.lstrip().startswith("{"):
             return False
         properties = self._context.input_schema.get("properties", {})
         return any(

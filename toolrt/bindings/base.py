@@ -103,9 +103,14 @@ class Services:
         self._made[make] = made
 
     async def close(self) -> None:
-        while self._made:
-            _, shared = self._made.popitem()
+        """Close every one of them, whatever becomes of the others."""
+        if not self._made:
+            return
+        _, shared = self._made.popitem()
+        try:
             await shared.close()
+        finally:
+            await self.close()
 
 
 @dataclass(slots=True)

@@ -5,34 +5,65 @@ values of callers.
 """
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
-from toolrt.bindings.argv import caller_text
 from toolrt.bindings.base import BindContext
+from toolrt.bindings.os_text import is_system_text
 from toolrt.bindings.programs import FIXED_PATH
 from toolrt.expressions.references import Reference
-from toolrt.expressions.scope import ABSENT, Scope
+from toolrt.expressions.scope import ABSENT, OURS, Scope
 from toolrt.expressions.slots import ENV
 from toolrt.expressions.templates import Template
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_CLOSED = re.compile(
-    r"(LD|DYLD|PYTHON|GIT|PERL5|RUBY|NODE|NPM_CONFIG|BASH_FUNC)_.*|PYTHON.*|PERL5.*|RUBY.*|LUA_.*"
-    r"|BASH_ENV|ENV|IFS|PATH|HOME|SHELL|SHELLOPTS|BASHOPTS|PS4|PROMPT_COMMAND|CDPATH"
-    r"|JAVA_TOOL_OPTIONS|CLASSPATH|EDITOR|VISUAL|PAGER|BROWSER|SSH_ASKPASS|LESSOPEN",
-    re.IGNORECASE,
+_CLOSED = (
+    ("makes the loader or the C library take other code or other answers", """
+        LD_* DYLD_* GCONV_PATH LOCPATH NLSPATH MALLOC_* GLIBC_TUNABLES HOSTALIASES LOCALDOMAIN
+        RESOLV_HOST_CONF RES_OPTIONS NIS_PATH GETCONF_DIR TZDIR TERMINFO TERMINFO_DIRS TERMCAP
+    """),
+    ("changes what a shell reads, finds or runs", """
+        BASH_ENV BASH_FUNC_* BASHOPTS SHELLOPTS ENV IFS PATH HOME SHELL CDPATH FPATH ZDOTDIR
+        PS0 PS1 PS2 PS4 PROMPT_COMMAND GLOBIGNORE HISTFILE INPUTRC TMPDIR XDG_*
+    """),
+    ("makes an interpreter or its packages load other code", """
+        PYTHON* PIP_* UV_* POETRY_* PERL5* PERL_* PERLLIB RUBY* GEM_* BUNDLE_* RAKEOPT
+        NODE_* NPM_CONFIG_* YARN_* DENO_* BUN_* JAVA_* _JAVA_* JDK_* CLASSPATH MAVEN_* GRADLE_*
+        LUA_* PHPRC PHP_INI_SCAN_DIR R_PROFILE* R_ENVIRON* R_LIBS* R_HOME JULIA_* TCLLIBPATH
+        AWKPATH AWKLIBPATH GUILE_* ERL_* ELIXIR_* DOTNET_* CORECLR_* COMPLUS_* GOFLAGS GOPATH
+        GOROOT GOENV GOPROXY GOTOOLCHAIN CARGO_* RUSTC* RUSTFLAGS RUSTUP_* EMACSLOADPATH
+    """),
+    ("names a program that others start", """
+        EDITOR *_EDITOR VISUAL PAGER *PAGER BROWSER *_ASKPASS *_RSH RSYNC_* GIT_* SVN_* CVS_*
+        HGRCPATH HGEDITOR HGMERGE LESS LESSOPEN LESSCLOSE LESSEDIT LESSKEY* CC CXX AR AS CPP LINKER
+        SSH_* SUDO_* DOCKER_*
+    """),
+    ("gives a program options or another configuration", """
+        *_OPTIONS *_OPTS *_OPT *_ARGS *_FLAGS CFLAGS CXXFLAGS CPPFLAGS LDFLAGS
+        GZIP BZIP BZIP2 XZ_DEFAULTS ZSTD_* UNZIP ZIPINFO ZIPOPT TAPE MAKEFLAGS MFLAGS GNUMAKEFLAGS
+        MAKEFILES CURL_HOME WGETRC SYSTEM_WGETRC NETRC ACKRC RIPGREP_CONFIG_PATH FZF_* BAT_CONFIG_*
+        OPENSSL_* GNUPGHOME PKG_CONFIG* PSQLRC PGSYSCONFDIR PGSERVICEFILE PGPASSFILE MYSQL_HOME
+        KUBECONFIG HELM_* AWS_CONFIG_FILE AWS_SHARED_CREDENTIALS_FILE AWS_ENDPOINT_URL* ANSIBLE_*
+        TF_CLI_* TF_PLUGIN* TF_DATA_DIR VIMINIT EXINIT NIX_* SCREENRC MAGICK_*
+        FONTCONFIG_*
+    """),
+    ("chooses where its traffic goes or whom it trusts", """
+        *_PROXY SSL_CERT_* *_CA_BUNDLE SSLKEYLOGFILE NODE_EXTRA_CA_CERTS
+    """),
+)  # fmt: skip
+"""Variables that no value of a caller may fill (S5): why, and their names, in any case."""
+_WHY_CLOSED = tuple(
+    (why, re.compile("|".join(name.replace("*", ".*") for name in names.split()), re.IGNORECASE))
+    for why, names in _CLOSED
 )
 
 
 class Environ:
     """The declared variables of one tool over the allow-list of its runtime."""
 
-    __slots__ = ("_base", "_declared", "_home", "references")
+    __slots__ = ("_base", "_declared", "needs_home", "references")
 
-    def __init__(
-        self, written: Mapping[str, str | None], context: BindContext, home: Callable[[], str]
-    ) -> None:
-        self._home = home
+    def __init__(self, written: Mapping[str, str | None], context: BindContext) -> None:
+        self.needs_home = "HOME" not in written
         self._base = _allowed(context.references.environ)
         self._declared = {
             name: None if text is None else _compiled(name, text, context)
@@ -41,9 +72,9 @@ class Environ:
         live = [each for each in self._declared.values() if each is not None]
         self.references: tuple[Reference, ...] = tuple(r for each in live for r in each.references)
 
-    def render(self, scope: Scope) -> dict[str, str]:
-        """Every variable of one call. Raises RefusedError for a value that cannot be one."""
-        env = {**self._base, "HOME": self._home()}
+    def render(self, scope: Scope, home: str | None) -> dict[str, str]:
+        """Every variable of one run. Raises RefusedError for a value that cannot be one."""
+        env = self._base.copy() if home is None else {**self._base, "HOME": home}
         for name, template in self._declared.items():
             text = None if template is None else template.text(scope)
             if text is None or text is ABSENT:
@@ -69,12 +100,24 @@ def _compiled(name: str, text: str, context: BindContext) -> Template:
     template = context.template(text, ("env", name), ENV)
     if not _NAME.fullmatch(name):
         context.fault("bad-name", f"`{name}` is no name of a variable", "env", name, on_key=True)
-    elif _CLOSED.fullmatch(name) and (template.parameters or caller_text(template, context)):
+    elif template.is_constant and not is_system_text(text):
+        context.fault("invalid-value", f"`{name}` cannot hold this text", "env", name)
+    elif _is_of_caller(template) and (why := _why_closed(name)):
         context.fault(
             "caller-value-in-env",
-            f"`{name}` can make a program run something else: no value of a caller may go there",
+            f"`{name}` {why}: no value of a caller may go there",
             "env",
             name,
             hint="write a constant, or use a variable of your own",
         )
     return template
+
+
+def _is_of_caller(template: Template) -> bool:
+    """Whether a caller chose anything of the text, if only by one of two words."""
+    brought = any(reference.kind == "caller" for reference in template.references)
+    return brought or bool(template.parameters or template.roots - OURS)
+
+
+def _why_closed(name: str) -> str | None:
+    return next((why for why, names in _WHY_CLOSED if names.fullmatch(name)), None)

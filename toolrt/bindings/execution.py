@@ -15,6 +15,7 @@ from toolrt.bindings.environ import Environ
 from toolrt.bindings.exits import answer
 from toolrt.bindings.feeding import Input
 from toolrt.bindings.folders import WorkingFolder
+from toolrt.bindings.homes import Homes
 from toolrt.bindings.limits import Limits
 from toolrt.bindings.process import ProcessRequest, ProcessRunner
 from toolrt.bindings.programs import find_program, missing
@@ -53,11 +54,12 @@ class Execution:
     def __init__(
         self, spec: ExecutionSpec, context: BindContext, leading: tuple[str, ...], arguments: Argv
     ) -> None:
+        self._homes = context.services.share(Homes)  # before the runner, so closed after it
         self._runner = context.services.share(ProcessRunner)
         self._vars, self._references = context.vars, context.references
         self._executable, self._leading, self._arguments = "", leading, arguments
         self._folder = WorkingFolder(spec.cwd, context)
-        self._environ = Environ(spec.env, context, self._runner.home)
+        self._environ = Environ(spec.env, context)
         self._input = Input(spec.stdin, context)
         self._secrets = (*self._environ.references, *self._input.references)
         self._success = frozenset(spec.success)
@@ -81,9 +83,17 @@ class Execution:
         invocation.sent = "never"
         if self._secrets:
             await self._references.prepare(self._secrets, invocation.caller)
-        process = self._runner.start(self._request(invocation))
-        invocation.sent = "maybe"
-        finished = await process.finished()
+        home = self._homes.lend() if self._environ.needs_home else None
+        take_back = self._homes.take_back
+        try:
+            process = self._runner.start(self._request(invocation, home))
+            invocation.sent = "maybe"
+            take_back = self._homes.take_back_soon
+            finished = await process.finished()
+            take_back = self._homes.take_back
+        finally:
+            if home is not None:
+                take_back(home)
         invocation.sent = "answered"
         return answer(finished, self._success, self._output)
 
@@ -96,10 +106,10 @@ class Execution:
             "stdin": self._input.masked(scope),
         }
 
-    def _request(self, invocation: Invocation) -> ProcessRequest:
+    def _request(self, invocation: Invocation, home: str | None) -> ProcessRequest:
         scope = self._scope(invocation)
         argv = (*self._leading, *self._arguments.render(scope))
-        env = self._environ.render(scope)
+        env = self._environ.render(scope, home)
         check_size(argv, env)
         return ProcessRequest(
             executable=self._executable,

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from toolrt.bindings.base import BindContext
+from toolrt.bindings.os_text import from_system, is_system_text
 from toolrt.bindings.paths import compile_path_rules
 from toolrt.expressions.slots import TEXT
 
@@ -18,18 +19,19 @@ class WorkingFolder:
     __slots__ = ("_folder", "_parameter", "_project", "_rules")
 
     def __init__(self, written: str | None, context: BindContext) -> None:
-        self._project = str(context.project.absolute())
+        self._project = from_system(context.project.absolute())
         self._folder = self._project
         self._parameter: str | None = None
+        self._rules = compile_path_rules(context.input_schema, context.project) if written else None
         if written is not None:
             self._place(written, context)
-        moves = self._parameter is not None or self._folder != self._project
-        self._rules = compile_path_rules(context.input_schema, context.project) if moves else None
+        if self._parameter is None and self._folder == self._project:
+            self._rules = None
 
     def of(self, arguments: Mapping[str, Any]) -> str:
         """The folder of one call."""
         given = arguments.get(self._parameter) if self._parameter else None
-        return self._folder if given is None else _joined(self._project, given)
+        return self._folder if given is None else _joined(self._project, str(given))
 
     def placed(self, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
         """The arguments, with paths that lead to the right place from that folder."""
@@ -41,7 +43,7 @@ class WorkingFolder:
         lone = _LONE.fullmatch(written)
         if len(context.faults) > faults:
             return
-        if lone and _is_path(context.input_schema.get("properties", {}).get(lone[1])):
+        if lone and self._rules is not None and self._rules.are_about(lone[1]):
             self._parameter = lone[1]
         elif template.is_constant and _is_inside(written):
             self._folder = _joined(self._project, written)
@@ -54,12 +56,9 @@ class WorkingFolder:
             )
 
 
-def _is_path(schema: Any) -> bool:
-    return isinstance(schema, Mapping) and schema.get("format") == "path"
-
-
 def _is_inside(folder: str) -> bool:
-    return not folder.startswith(("/", "~")) and ".." not in folder.split("/")
+    leaves = folder.startswith(("/", "~")) or ".." in folder.split("/")
+    return not leaves and is_system_text(folder)
 
 
 def _joined(project: str, folder: str) -> str:

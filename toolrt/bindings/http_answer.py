@@ -92,7 +92,7 @@ def retry_after_s(headers: Mapping[str, str], now: Callable[[], float]) -> float
         return None
     try:
         date = parsedate_to_datetime(text)
-    except ValueError:
+    except (ValueError, OverflowError):
         return None
     seconds = date.replace(tzinfo=date.tzinfo or UTC).timestamp() - now()
     return seconds if seconds > 0 else None
@@ -131,10 +131,14 @@ def _guessed(body: bytes) -> Output:
 
 
 def _as_utf8(body: bytes, content_type: str) -> bytes:
+    """`body` in UTF-8, which it is taken for unless it says that it is in an older charset."""
     charset = content_type.lower().partition("charset=")[2].strip("\"' ").partition(";")[0]
     if not _OLD_CHARSET.fullmatch(charset):
         return body
-    return body.decode(charset, "replace").encode("utf-8", "replace")
+    try:
+        return body.decode(charset, "replace").encode("utf-8", "replace")
+    except LookupError:
+        return body
 
 
 def _failure(reply: "Response", now: Callable[[], float]) -> BindingError:

@@ -7,6 +7,7 @@ from pydantic_core import PydanticSerializationError, to_json
 
 from toolrt.bindings.base import BindContext
 from toolrt.bindings.http_fields import Pairs
+from toolrt.bindings.http_swept import Swept
 from toolrt.core.errors import RefusedError
 from toolrt.core.faults import Path
 from toolrt.expressions.references import Reference
@@ -30,16 +31,6 @@ class Body(Protocol):
     def masked(self, scope: Scope) -> Any:
         """What `render` would send, for people, with references as they are written."""
         ...
-
-
-class Swept:
-    """The arguments that `args_in` sends: all but those that are named, or not the model's."""
-
-    def __init__(self, excluded: frozenset[str]) -> None:
-        self._excluded = excluded
-
-    def items(self, scope: Scope) -> list[tuple[str, Any]]:
-        return [pair for pair in scope.arguments.items() if pair[0] not in self._excluded]
 
 
 class JsonBody:

@@ -2,12 +2,14 @@
 
 import re
 from typing import Any
+from urllib.parse import unquote_plus
 
 from toolrt.bindings.base import BindContext
-from toolrt.bindings.http_body import Body, FormBody, JsonBody, Swept, TextBody
+from toolrt.bindings.http_body import Body, FormBody, JsonBody, TextBody
 from toolrt.bindings.http_fields import Headers, Pairs
 from toolrt.bindings.http_request import RequestPlan
 from toolrt.bindings.http_spec import HttpSpec
+from toolrt.bindings.http_swept import Swept
 from toolrt.bindings.http_target import (
     Service,
     check_host,
@@ -177,13 +179,13 @@ def _check_unused(spec: HttpSpec, context: BindContext) -> None:
 
 def _swept(context: BindContext, taken: frozenset[str]) -> Swept:
     bound = frozenset(context.input_schema.get("properties", ())) - context.visible
-    return Swept(taken | bound | context.used)
+    return Swept(bound | context.used, taken)
 
 
 def _names_in_url(url: WrittenUrl | None) -> frozenset[str]:
     if url is None or not url.query:
         return frozenset()
-    return frozenset(_QUERY_NAME.findall(without_values(url.query)))
+    return frozenset(map(unquote_plus, _QUERY_NAME.findall(without_values(url.query))))
 
 
 def _name_of_key(service: Service | None) -> frozenset[str]:

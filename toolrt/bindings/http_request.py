@@ -9,8 +9,9 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from toolrt.bindings.auth import Credential
-from toolrt.bindings.http_body import Body, Swept
+from toolrt.bindings.http_body import Body
 from toolrt.bindings.http_fields import Pairs
+from toolrt.bindings.http_swept import Swept
 from toolrt.bindings.http_url import Route
 from toolrt.bindings.network import Url, new_request
 from toolrt.core.errors import RefusedError

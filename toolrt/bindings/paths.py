@@ -7,14 +7,16 @@ What comes out can only name something inside the root, and cannot look like an 
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from toolrt.bindings.os_text import as_text, encoded, from_system
 from toolrt.core.errors import RefusedError
 from toolrt.core.faults import Path as FaultPath
 from toolrt.schemas.messages import MOST_FAULTS
+from toolrt.schemas.path_places import Place, path_places
 from toolrt.schemas.phrases import place, pointer
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
@@ -25,13 +27,13 @@ _MOST_TOLD = 5
 
 @dataclass(frozen=True, slots=True)
 class PathRule:
-    """Where one parameter's paths must stay.
+    """Where paths must stay.
 
-    `root` is the folder with its symlinks resolved; `shown` is how a path begins that is handed
-    on: `.`, `./data` or `/srv/data`.
+    `root` is the folder with its symlinks resolved, in the system's own bytes; `shown` is how a
+    path begins that is handed on: `.`, `./data` or `/srv/data`.
     """
 
-    root: str
+    root: bytes
     shown: str
 
     def check(self, value: str) -> str:
@@ -43,42 +45,76 @@ class PathRule:
 
 
 class PathRules:
-    """The path parameters of one tool."""
+    """The path parameters of one tool, and the paths inside of others."""
 
-    __slots__ = ("_project", "_rules")
+    __slots__ = ("_place", "_project", "_rules")
 
-    def __init__(self, rules: Mapping[str, PathRule], project: str) -> None:
-        self._rules, self._project = rules, project
+    def __init__(self, place: Place, rules: Mapping[str, PathRule], project: Path) -> None:
+        self._place, self._rules = place, rules
+        self._project = from_system(project.absolute())
 
     def apply(self, arguments: dict[str, Any]) -> None:
-        """Put checked paths in place of the caller's, items of arrays included.
+        """Put checked paths in place of the caller's, at any depth.
 
-        Raises RefusedError (invalid-arguments) that names every parameter and item at fault.
+        Raises RefusedError (invalid-arguments) that names every path at fault.
         """
         faults: dict[FaultPath, str] = {}
-        for name, rule in self._rules.items():
-            if name in arguments:
-                arguments[name] = _checked(rule, arguments[name], (name,), faults)
+
+        def checked(root: str, value: str, path: FaultPath) -> str:
+            try:
+                return self._rules[root].check(value)
+            except ValueError as error:
+                faults[path] = f"`{place(path)}` {error}"
+                return value
+
+        arguments.update(_changed(self._place, arguments, (), checked))
         if faults:
             raise _refused(faults)
 
     def absolute(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
         """Applied arguments with absolute paths, for a place whose folder is not the project."""
-        made = dict(arguments)
-        for name in self._rules:
-            if name in made:
-                made[name] = _joined(self._project, made[name])
-        return made
+
+        def joined(_root: str, value: str, _path: FaultPath) -> str:
+            return os.path.normpath(os.path.join(self._project, value))  # noqa: PTH118 (plain texts)
+
+        return dict(_changed(self._place, dict(arguments), (), joined))
+
+    def are_about(self, parameter: str) -> bool:
+        """Whether the parameter is a path itself."""
+        place = self._place.members.get(parameter)
+        return place is not None and place.root is not None
 
 
 def compile_path_rules(schema: Mapping[str, Any], project: Path) -> PathRules | None:
-    """The rules of a tool whose arguments have `schema`; None when no parameter is a path."""
-    properties = schema.get("properties")
-    if not isinstance(properties, Mapping):
+    """The rules of a tool whose arguments have `schema`; None when there is no path in them.
+
+    Paths that cannot be held inside a root are errors of `path_places`, which loading reports.
+    """
+    found, _ = path_places(schema)
+    if found is None:
         return None
-    roots = {name: _root(each) for name, each in properties.items()}
-    rules = {name: _rule(root, project) for name, root in roots.items() if root is not None}
-    return PathRules(rules, str(project.absolute())) if rules else None
+    rules = {root: _rule(root, project) for root in found.roots()}
+    return PathRules(found, rules, project)
+
+
+Change = Callable[[str, str, FaultPath], str]
+"""From a root, a path and where it stands to the path to hand on."""
+
+
+def _changed(here: Place, value: Any, path: FaultPath, change: Change) -> Any:
+    """`value` with every path in it changed; nothing of the caller's own is written to."""
+    if isinstance(value, str):
+        return value if here.root is None else change(here.root, value, path)
+    if isinstance(value, dict):
+        return {
+            name: each
+            if (inner := here.member(name)) is None
+            else _changed(inner, each, (*path, name), change)
+            for name, each in value.items()
+        }
+    if isinstance(value, list) and here.items is not None:
+        return [_changed(here.items, each, (*path, n), change) for n, each in enumerate(value)]
+    return value
 
 
 def _refused(faults: Mapping[FaultPath, str]) -> RefusedError:
@@ -94,37 +130,14 @@ def _refused(faults: Mapping[FaultPath, str]) -> RefusedError:
     )
 
 
-def _root(schema: Any) -> str | None:
-    """The root of a path parameter or of an array of paths; None for any other."""
-    if not isinstance(schema, Mapping):
-        return None
-    if schema.get("format") == "path":
-        return str(schema.get("root", "."))
-    items = schema.get("items")
-    if isinstance(items, Mapping) and items.get("format") == "path":
-        return str(items.get("root", schema.get("root", ".")))
-    return None
-
-
 def _rule(root: str, project: Path) -> PathRule:
-    real, home = os.path.realpath(project / root), os.path.realpath(project)
+    home = os.path.realpath(os.fsencode(project))
+    real = os.path.realpath(os.path.join(home, encoded(root)))  # noqa: PTH118 (bytes)
     if real == home:
         return PathRule(real, ".")
     if _is_under(real, home):
-        return PathRule(real, f"./{os.path.relpath(real, home)}")
-    return PathRule(real, real)
-
-
-def _checked(rule: PathRule, value: Any, path: FaultPath, faults: dict[FaultPath, str]) -> Any:
-    if isinstance(value, list):
-        return [_checked(rule, each, (*path, n), faults) for n, each in enumerate(value)]
-    if not isinstance(value, str):
-        return value
-    try:
-        return rule.check(value)
-    except ValueError as error:
-        faults[path] = f"`{place(path)}` {error}"
-        return value
+        return PathRule(real, f"./{as_text(os.path.relpath(real, home))}")
+    return PathRule(real, as_text(real))
 
 
 def _parts(value: str) -> list[str]:
@@ -150,11 +163,11 @@ def _check_lengths(value: str, parts: list[str]) -> None:
         raise ValueError(f"is too long: {_LONGEST_PART} bytes for a name, {_LONGEST} in all")
 
 
-def _stays_inside(root: str, parts: list[str]) -> bool:
+def _stays_inside(root: bytes, parts: list[str]) -> bool:
     """Walk the parts one by one; a link on the way must lead to a place inside the root."""
     here = root
     for part in parts:
-        here = f"{here}/{part}"
+        here = b"%s/%s" % (here, encoded(part))
         if not os.path.islink(here):  # noqa: PTH114 (one lstat, no Path object)
             continue
         here = os.path.realpath(here)
@@ -163,13 +176,5 @@ def _stays_inside(root: str, parts: list[str]) -> bool:
     return True
 
 
-def _is_under(path: str, folder: str) -> bool:
-    return path.startswith(f"{folder.rstrip('/')}/")
-
-
-def _joined(project: str, value: Any) -> Any:
-    if isinstance(value, str):
-        return os.path.normpath(os.path.join(project, value))  # noqa: PTH118 (plain texts)
-    if isinstance(value, list):
-        return [_joined(project, each) for each in value]
-    return value
+def _is_under(path: bytes, folder: bytes) -> bool:
+    return path.startswith(b"%s/" % folder.rstrip(b"/"))

@@ -8,9 +8,7 @@ that is cancelled is let go at once; the group gets TERM, two seconds, KILL behi
 """
 
 import asyncio
-import shutil
 import signal
-import tempfile
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -53,13 +51,6 @@ class ProcessRunner:
         self.grace_s = grace_s
         self.oom = OomCount()
         self._alive: set[Process] = set()
-        self._home: str | None = None
-
-    def home(self) -> str:
-        """An empty folder of this runtime, to be the HOME of children."""
-        if self._home is None:
-            self._home = tempfile.mkdtemp(prefix="toolrt-home-")
-        return self._home
 
     def start(self, request: ProcessRequest) -> "Process":
         """Spawn a child on the running loop. Raises BindingError with `sent="never"`."""
@@ -72,15 +63,23 @@ class ProcessRunner:
         self._alive.discard(process)
 
     async def close(self) -> None:
-        """End every child that still runs, and wait until none is left."""
+        """End every child that still runs, and wait until none is left.
+
+        A cancellation meanwhile takes the grace from them; it goes on when they are gone.
+        """
         for process in tuple(self._alive):
-            process.abandon_soon()
+            process.soon(process.abandon)
+        cancelled: asyncio.CancelledError | None = None
         give_up = time.monotonic() + self.grace_s + 2 * _GIVE_UP_S
-        while self._alive and time.monotonic() < give_up:  # noqa: ASYNC110 (loops of other threads)
-            await asyncio.sleep(LAST_LOOK_S)
-        if self._home is not None:
-            shutil.rmtree(self._home, ignore_errors=True)
-            self._home = None
+        while self._alive and time.monotonic() < give_up:
+            try:
+                await asyncio.sleep(LAST_LOOK_S)  # some belong to loops of other threads
+            except asyncio.CancelledError as error:
+                cancelled = error
+                for process in tuple(self._alive):
+                    process.soon(process.kill)
+        if cancelled is not None:
+            raise cancelled
 
 
 class Process:
@@ -125,12 +124,23 @@ class Process:
         if not self._is_over:
             self._end_group(signal.SIGTERM, self._runner.grace_s)
 
-    def abandon_soon(self) -> None:
-        """The same from any thread, also when the loop is closed already."""
+    def kill(self) -> None:
+        """The same without grace, or with an end to the grace that the group has."""
+        if self._is_over:
+            return
+        if not self._is_ending:
+            self._end_group(signal.SIGKILL, 0.0)
+            return
+        self._kill_at = min(self._kill_at, self._loop.time())
+        self._timer.cancel()
+        self._look()
+
+    def soon(self, end: Callable[[], None]) -> None:
+        """Call `abandon` or `kill` from any thread, also when the loop is closed already."""
         if self._loop.is_closed():
             self._end_at_once()
             return
-        self._loop.call_soon_threadsafe(self.abandon)
+        self._loop.call_soon_threadsafe(end)
 
     def _on_read(self) -> None:
         if self._streams.total > FLOOD_BYTES:
@@ -172,8 +182,7 @@ class Process:
     def _flooded(self) -> None:
         if not self._done.done():
             self._done.set_exception(_flood())
-        self._kill_at = min(self._kill_at, self._loop.time())
-        self._end_group(signal.SIGKILL, 0.0)
+        self.kill()
 
     def _end_group(self, first: int, grace_s: float) -> None:
         if self._is_ending:

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from toolrt.bindings.os_text import encoded, is_system_text
 from toolrt.core.faults import Fault, FaultError
 
 FIXED_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
@@ -31,12 +32,15 @@ def find_program(name: str, project: Path) -> str | None:
 
     Raises FaultError for a name that is none of the three forms.
     """
+    if not is_system_text(name):
+        raise FaultError(Fault("invalid-program", "the name of a program holds characters only"))
+    there = os.fsdecode(encoded(name))
     if "/" not in name and name not in {"", ".", ".."}:
-        return shutil.which(name, path=FIXED_PATH)
+        return shutil.which(there, path=FIXED_PATH)
     if name.startswith("/"):
-        return shutil.which(name)
+        return shutil.which(there)
     if name.startswith("./") and ".." not in name.split("/"):
-        return shutil.which(os.path.join(project.absolute(), name[2:]))  # noqa: PTH118 (plain texts)
+        return shutil.which(os.path.join(project.absolute(), there[2:]))  # noqa: PTH118 (plain texts)
     raise FaultError(
         Fault(
             "invalid-program",
@@ -64,10 +68,14 @@ def is_free_text(schema: Any) -> bool:
     """Whether values of a parameter with this schema can be any text."""
     if not isinstance(schema, Mapping):
         return schema is not False
+    if "$ref" in schema:
+        return True
     if "enum" in schema or "const" in schema:
         return False
     if "items" in schema and schema.get("type") == "array":
-        return is_free_text(schema["items"])
+        items = schema["items"]
+        inner = [*schema.get("prefixItems", ()), *(items if isinstance(items, list) else [items])]
+        return "additionalItems" in schema or any(is_free_text(each) for each in inner)
     branches = schema.get("anyOf") or schema.get("oneOf")
     if branches and "type" not in schema:
         return any(is_free_text(branch) for branch in branches)

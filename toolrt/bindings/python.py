@@ -15,6 +15,7 @@ from pydantic_core import PydanticCustomError
 from toolrt.bindings.base import BindContext, Binding, Described, Kind, Spec, Unfinished
 from toolrt.bindings.python_calls import Inline, InThread, Linked, OnLoop, link
 from toolrt.bindings.python_drift import drift
+from toolrt.bindings.python_hosts import Hosts
 from toolrt.bindings.python_imports import DOTTED, import_from, looking_at
 from toolrt.bindings.python_targets import Target, callee_of, find_target
 from toolrt.bindings.threads import ThreadPool
@@ -136,9 +137,12 @@ def _bound(spec: PythonSpec, context: BindContext) -> Binding:
     linked = link(target, callee, context.input_schema.get("properties", ()), context.project)
     if spec.run_in == "process":
         return _in_process(spec, linked, init, context)
+    hosts = context.services.share(Hosts)
     if _is_async(target.declared):
-        return OnLoop(linked)
-    return Inline(linked) if spec.run_in == "inline" else _in_thread(linked, context)
+        return OnLoop(linked, hosts)
+    if spec.run_in == "inline":
+        return Inline(linked, hosts)
+    return InThread(linked, context.services.share(ThreadPool), hosts)
 
 
 def _label(spec: PythonSpec) -> str:
@@ -161,6 +165,7 @@ def _init(spec: PythonSpec, context: BindContext) -> Init:
     except FaultError as error:
         context.faults.extend(error.under("init"))
         return dict
+    context.used_references += tree.references
     for reference in tree.references:
         if reference.kind in {"caller", "tenant"}:
             message = f"{reference} differs by caller, and the object is made once for all"
@@ -192,10 +197,6 @@ def _check_written(callee: Callee, faults: Iterable[Fault], context: BindContext
     context.faults.extend(each.under("call") for each in unfit)
     if not faults and not callee.is_opaque:
         context.faults.extend(drift(callee, context.input_schema))
-
-
-def _in_thread(linked: Linked, context: BindContext) -> Binding:
-    return InThread(linked, context.services.share(ThreadPool))
 
 
 def _in_process(spec: PythonSpec, linked: Linked, init: Init, context: BindContext) -> Binding:

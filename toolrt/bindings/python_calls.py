@@ -1,17 +1,19 @@
 """Bindings to Python callables of this process: on the loop, or in a thread beside it.
 
 What is known before a call is settled when the tool is bound; a call of an `async def` with plain
-arguments is `await fn(**arguments)` and little else.
+arguments that waits for nothing is the first step of `fn(**arguments)` and little else.
 """
 
 import asyncio
 import functools
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Callable, Coroutine, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
 
+from toolrt.bindings.forks import FORKS, leave_clone
 from toolrt.bindings.python_errors import failure_of
+from toolrt.bindings.python_hosts import Hosts, Work, at_once, never_waits
 from toolrt.bindings.python_targets import Target
 from toolrt.bindings.threads import ThreadPool
 from toolrt.core.calls import Invocation
@@ -59,15 +61,6 @@ class Linked:
             raise failure
         raise failure from error
 
-    async def awaited(self, value: Awaitable[Any]) -> Any:
-        """What an awaitable comes to; only a cancellation of the call itself passes."""
-        try:
-            return await value
-        except BaseException as error:  # the call into user code: whatever it raises ends here
-            if _is_from_outside(error):
-                raise
-            self.reraise(error)
-
 
 def link(target: Target, callee: Callee, properties: Iterable[str], project: Path) -> Linked:
     """A target with its call settled; `properties` are the names in the tool's input schema."""
@@ -76,27 +69,33 @@ def link(target: Target, callee: Callee, properties: Iterable[str], project: Pat
 
 
 class OnLoop:
-    """An `async def`."""
+    """An `async def`, in a task of its own as soon as it waits for something."""
 
-    __slots__ = ("_fn", "_is_direct", "_linked", "preview")
+    __slots__ = ("_fn", "_is_direct", "_linked", "_start", "preview")
 
-    def __init__(self, linked: Linked) -> None:
+    def __init__(self, linked: Linked, hosts: Hosts) -> None:
         self._linked = linked
+        self._start = at_once if never_waits(linked.fn) else hosts.start
         self._fn = linked.fn
         self._is_direct = linked.is_direct
         self.preview = linked.preview
 
     async def call(self, invocation: Invocation) -> Answer:
+        begun = self.begin(invocation)
+        return begun if isinstance(begun, Answer) else await begun
+
+    def begin(self, invocation: Invocation) -> Answer | Coroutine[Any, Any, Answer]:
+        """The answer, where there is nothing to wait for; such a call needs no deadline."""
         invocation.sent = "maybe"
         try:
             if self._is_direct:
-                value = await self._fn(**invocation.arguments)
+                value = self._start(self._fn(**invocation.arguments))
             else:
-                value = await self._linked.prepared(invocation)()
-        except BaseException as error:  # the call into user code: whatever it raises ends here
-            if _is_from_outside(error):
-                raise
+                value = self._start(self._linked.prepared(invocation)())
+        except BaseException as error:  # noqa: BLE001 - the call into user code
             self._linked.reraise(error)
+        if type(value) is Work:
+            return _answered(value, self._linked, invocation)
         invocation.sent = "answered"
         return Answer(to_plain(value))
 
@@ -104,23 +103,26 @@ class OnLoop:
 class Inline:
     """A function that never blocks, called on the loop by its manifest's word."""
 
-    __slots__ = ("_linked", "preview")
+    __slots__ = ("_hosts", "_linked", "preview")
 
-    def __init__(self, linked: Linked) -> None:
+    def __init__(self, linked: Linked, hosts: Hosts) -> None:
         self._linked = linked
+        self._hosts = hosts
         self.preview = linked.preview
 
     async def call(self, invocation: Invocation) -> Answer:
         call = self._linked.prepared(invocation)
         invocation.sent = "maybe"
+        forks = FORKS.count
         try:
             value = call()
         except BaseException as error:  # noqa: BLE001 - as above
+            if FORKS.count != forks:
+                leave_clone(error)
             self._linked.reraise(error)
-        if is_awaitable(value):
-            value = await self._linked.awaited(value)
-        invocation.sent = "answered"
-        return Answer(to_plain(value))
+        if FORKS.count != forks:
+            leave_clone()
+        return await _settled(value, self._linked, self._hosts, invocation)
 
 
 class InThread:
@@ -129,17 +131,18 @@ class InThread:
     A thread cannot be stopped: when the call is cancelled it runs on, and is called orphaned.
     """
 
-    __slots__ = ("_linked", "_pool", "preview")
+    __slots__ = ("_hosts", "_linked", "_pool", "preview")
 
-    def __init__(self, linked: Linked, pool: ThreadPool) -> None:
+    def __init__(self, linked: Linked, pool: ThreadPool, hosts: Hosts) -> None:
         self._linked = linked
         self._pool = pool
+        self._hosts = hosts
         self.preview = linked.preview
 
     async def call(self, invocation: Invocation) -> Answer:
         call = self._linked.prepared(invocation)
         invocation.sent = "never"
-        job = self._pool.start(call)
+        job = self._pool.start(call, invocation.tool)
         try:
             value, error = await job.done
         except asyncio.CancelledError:
@@ -149,10 +152,7 @@ class InThread:
         invocation.sent = "maybe"
         if error is not None:
             self._linked.reraise(error)
-        if is_awaitable(value):
-            value = await self._linked.awaited(value)
-        invocation.sent = "answered"
-        return Answer(to_plain(value))
+        return await _settled(value, self._linked, self._hosts, invocation)
 
 
 def is_awaitable(value: Any) -> bool:
@@ -160,16 +160,23 @@ def is_awaitable(value: Any) -> bool:
     return hasattr(type(value), "__await__")
 
 
-def _is_from_outside(error: BaseException) -> bool:
-    """Whether the call is cancelled, or its coroutine closed, rather than that its code failed."""
-    if isinstance(error, asyncio.CancelledError):
-        task = asyncio.current_task()
-        return task is not None and task.cancelling() > 0
-    return isinstance(error, GeneratorExit) and _current_task() is None
+async def _settled(value: Any, linked: Linked, hosts: Hosts, invocation: Invocation) -> Answer:
+    """The answer that a plain function gave, which may have given something to await."""
+    if is_awaitable(value):
+        try:
+            value = hosts.start(value)
+        except BaseException as error:  # noqa: BLE001 - the call into user code
+            linked.reraise(error)
+    if type(value) is Work:
+        return await _answered(value, linked, invocation)
+    invocation.sent = "answered"
+    return Answer(to_plain(value))
 
 
-def _current_task() -> "asyncio.Task[Any] | None":
-    try:
-        return asyncio.current_task()
-    except RuntimeError:
-        return None
+async def _answered(work: Work, linked: Linked, invocation: Invocation) -> Answer:
+    """The answer of a coroutine that had to wait; a cancellation is always its caller's."""
+    value, error = await work.outcome(invocation)
+    if error is not None:
+        linked.reraise(error)
+    invocation.sent = "answered"
+    return Answer(to_plain(value))

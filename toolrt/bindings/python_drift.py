@@ -27,6 +27,9 @@ _JSON_TYPES: Mapping[Any, frozenset[str]] = {
     **dict.fromkeys((tuple, set, frozenset), frozenset({"array"})),
 }
 
+_BY_IDENTITY = {id(annotation): names for annotation, names in _JSON_TYPES.items()}
+"""So that no metaclass of a user's has a say in the look-up."""
+
 
 def drift(callee: Callee, schema: Mapping[str, Any]) -> Iterator[Fault]:
     """Faults (signature-drift) of the written arguments' `schema`; paths begin at the tool."""
@@ -88,8 +91,7 @@ def _types_of(annotation: Any) -> frozenset[str] | None:
         branches = [_types_of(each) for each in typing.get_args(bare)]
         known = [each for each in branches if each is not None]
         return frozenset().union(*known) if len(known) == len(branches) else None
-    key = origin or bare
-    return _JSON_TYPES.get(key) if isinstance(key, type) else None
+    return _BY_IDENTITY.get(id(origin or bare))
 
 
 def _listed(names: frozenset[str]) -> str:

@@ -4,10 +4,11 @@ The model gets the exception's type and first line, without traceback and withou
 machine; the operator's log gets the exception itself, as the error's cause.
 """
 
+import os
 import re
 from pathlib import Path
 
-from toolrt.core.errors import BindingError, CallError
+from toolrt.core.errors import BindingError, CallError, is_code
 from toolrt.core.redaction import without_credentials
 
 _LONGEST = 300
@@ -23,14 +24,14 @@ _PERMANENT = (
 
 def failure_of(error: BaseException, project: Path) -> CallError:
     """The error of a call whose callable raised `error`; what is one already stays as it is,
-    unless its own constructor left out the rest of it.
+    unless its author left out some of it or put something else in its place.
 
     Only failures of the world outside (`OSError`, timeouts and lost connections among them) may be
     tried again: a `ValueError` or `TypeError` would come again.
     """
     while isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
         error = error.exceptions[0]
-    if isinstance(error, CallError) and hasattr(error, "details"):
+    if isinstance(error, CallError) and _is_whole(error):
         return error
     made = BindingError(
         message_of(error, project),
@@ -39,6 +40,20 @@ def failure_of(error: BaseException, project: Path) -> CallError:
     )
     made.__cause__ = error
     return made
+
+
+def _is_whole(error: CallError) -> bool:
+    """Whether its fields are what they have to be: those of a subclass may be anything."""
+    try:
+        texts = [error.message] if error.hint is None else [error.message, error.hint]
+        return (
+            is_code(error.code)
+            and all(type(text) is str for text in texts)
+            and type(error.retryable) is bool
+            and type(error.details) is dict
+        )
+    except BaseException:  # noqa: BLE001 - the properties of user code
+        return False
 
 
 def message_of(error: BaseException, project: Path) -> str:
@@ -56,7 +71,8 @@ def without_paths(text: str, project: Path) -> str:
         path = Path(match[0])
         if path.is_relative_to(project):
             return str(path.relative_to(project))
-        return f"…/{path.name}" if Path(*path.parts[:2]).exists() else match[0]
+        is_real = os.path.exists(Path(*path.parts[:2]))  # noqa: PTH110 - Path's raises (long names)
+        return f"…/{path.name}" if is_real else match[0]
 
     return _PATH.sub(shorter, text)
 

@@ -1,4 +1,7 @@
-"""Frames between this process and a worker of `run_in: process`: a length, then JSON."""
+"""Frames between this process and a worker of `run_in: process`: a length, then JSON.
+
+A call has a `number`, and so has each frame that speaks of it: who reads drops those of others.
+"""
 
 import json
 import socket
@@ -13,7 +16,10 @@ LARGEST = 64 * 1024**2
 
 def write_frame(channel: socket.socket, document: dict[str, Any]) -> None:
     """Send a document. Raises OSError when nobody is left to read, ValueError when too large."""
-    data = json.dumps(document).encode()
+    try:
+        data = json.dumps(document).encode()
+    except ValueError as error:  # by default Python writes no more digits
+        raise ValueError("a number of more than 4300 digits") from error
     if len(data) > LARGEST:
         raise ValueError(f"more than {LARGEST // 1024**2} MiB")
     channel.sendall(_LENGTH.pack(len(data)) + data)

@@ -1,5 +1,6 @@
 """One worker process of `run_in: process`, seen from outside: start it, ask it, end it."""
 
+import itertools
 import json
 import logging
 import signal
@@ -46,6 +47,7 @@ class Worker:
         with theirs:
             self._leader = Leader(_spawn(theirs.fileno()))
         self._ending = threading.Lock()
+        self._numbers = itertools.count(1)
         if read_frame(self._channel) is None:
             self.end()
             message = "the worker process did not start"
@@ -61,14 +63,21 @@ class Worker:
 
         Such a death tells by `sent` whether the process had taken the call.
         """
+        number = next(self._numbers)
         with suppress(OSError):
-            write_frame(self._channel, call)
+            write_frame(self._channel, {**call, "number": number})
         has_begun = False
         while (frame := read_frame(self._channel)) is not None:
+            if "log" in frame:
+                _LOG.log(*frame["log"], extra=frame["of"] or _named(context))
+                continue
+            if frame.get("number") != number:
+                continue  # a late word of an earlier call, or of one that was cloned
             if "value" in frame or "error" in frame:
                 return _value(frame)
             has_begun = True
-            _pass_on(frame, context)
+            if "progress" in frame:
+                context.progress(*frame["progress"])
         self.end()
         raise _death(self._leader.status, "maybe" if has_begun else "never")
 
@@ -88,9 +97,12 @@ class Worker:
 
 
 def _spawn(descriptor: int) -> "subprocess.Popen[bytes]":
-    """A fresh interpreter; what it prints goes to our stderr, for stdout may be a protocol's."""
+    """A fresh interpreter; what it prints goes to our stderr, for stdout may be a protocol's.
+
+    Nothing of the folder that we happen to be in can come before what it imports (`-P`).
+    """
     return subprocess.Popen(  # noqa: S603 - our own interpreter and our own code
-        [sys.executable, "-c", _BOOT, str(descriptor), json.dumps(sys.path)],
+        [sys.executable, "-P", "-c", _BOOT, str(descriptor), json.dumps(sys.path)],
         stdin=subprocess.DEVNULL,
         stdout=2,
         pass_fds=[descriptor],
@@ -98,12 +110,8 @@ def _spawn(descriptor: int) -> "subprocess.Popen[bytes]":
     )
 
 
-def _pass_on(frame: dict[str, Any], context: Context) -> None:
-    """What a callable says while it runs."""
-    if "progress" in frame:
-        context.progress(*frame["progress"])
-    elif "log" in frame:
-        _LOG.log(*frame["log"], extra={"call_id": context.call_id, "tool": context.tool})
+def _named(context: Context) -> dict[str, str]:
+    return {"call_id": context.call_id, "tool": context.tool}
 
 
 def _value(frame: dict[str, Any]) -> Any:

@@ -16,6 +16,7 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import Any
 
+from toolrt.bindings.forks import FORKS, leave_clone
 from toolrt.bindings.python_calls import Linked, is_awaitable, link
 from toolrt.bindings.python_errors import failure_of
 from toolrt.bindings.python_frames import read_frame, write_frame
@@ -42,12 +43,14 @@ class _Serving:
     def __init__(self, channel: socket.socket) -> None:
         self._channel = channel
         self._sending = threading.Lock()
+        self._forks = FORKS.count
         self._calls: SimpleQueue[dict[str, Any]] = SimpleQueue()
         self._linked: dict[str, Linked] = {}
         log = logging.getLogger("toolrt.tools")
         log.setLevel(logging.DEBUG)
         log.propagate = False
         log.addHandler(_Forward(self.send))
+        os.register_at_fork(after_in_child=channel.close)  # it would outlive us in a child
 
     def run(self) -> None:
         threading.Thread(target=self._listen, daemon=True).start()
@@ -56,6 +59,9 @@ class _Serving:
             self._answer(self._calls.get())
 
     def send(self, document: dict[str, Any]) -> None:
+        """Write a frame; a clone that user code forked is not heard."""
+        if FORKS.count != self._forks:
+            return
         with self._sending:
             write_frame(self._channel, document)
 
@@ -66,16 +72,25 @@ class _Serving:
         os._exit(0)
 
     def _answer(self, call: dict[str, Any]) -> None:
-        self.send({"begun": True})
+        number = {"number": call["number"]}
+        self.send({"begun": True, **number})
+        ran = self._ran(call)
+        if FORKS.count != self._forks:
+            leave_clone(ran[1])
+        value, error = ran
+        project = Path(call["project"])
+        reply = {"value": value} if error is None else _failure(error, project)
         try:
-            reply = {"value": self._run(call)}
+            self.send({**reply, **number})
+        except ValueError as raised:
+            too_large = BindingError(f"the tool returned {raised} of JSON", code="bad-response")
+            self.send({**_failure(too_large, project), **number})
+
+    def _ran(self, call: dict[str, Any]) -> tuple[Any, BaseException | None]:
+        try:
+            return self._run(call), None
         except BaseException as error:  # noqa: BLE001 - user code: whatever it raises ends here
-            reply = _failure(error, Path(call["project"]))
-        try:
-            self.send(reply)
-        except ValueError as error:
-            too_large = BindingError(f"the tool returned {error} of JSON", code="bad-response")
-            self.send(_failure(too_large, Path(call["project"])))
+            return None, error
 
     def _run(self, call: dict[str, Any]) -> Any:
         linked = self._link(call["target"], Path(call["project"]))
@@ -95,7 +110,7 @@ class _Serving:
         return self._linked[key]
 
     def _invocation(self, call: dict[str, Any]) -> Invocation:
-        clock = SystemClock()
+        number, clock = call["number"], SystemClock()
         now = clock.monotonic()
         caller: dict[str, Any] = {
             key: tuple(each) if isinstance(each, list) else each
@@ -109,7 +124,7 @@ class _Serving:
             clock=clock,
             started=now,
             deadline=now + call["remaining_s"],
-            on_progress=lambda *told: self.send({"progress": told}),
+            on_progress=lambda *told: self.send({"progress": told, "number": number}),
         )
 
 
@@ -121,7 +136,9 @@ class _Forward(logging.Handler):
         self._send = send
 
     def emit(self, record: logging.LogRecord) -> None:
-        self._send({"log": [record.levelno, record.getMessage()]})
+        of = {name: getattr(record, name, None) for name in ("call_id", "tool")}
+        line = [record.levelno, record.getMessage()]
+        self._send({"log": line, "of": of if all(of.values()) else None})
 
 
 async def _awaited(value: Any) -> Any:

@@ -155,7 +155,7 @@ class InProcess:
         request = self._request(invocation, self._linked.project)
         errand = _Errand(self._pool, request, Context(invocation))
         invocation.sent = "never"
-        job = self._pool.threads.start(errand.run)
+        job = self._pool.threads.start(errand.run, invocation.tool)
         try:
             value, error = await job.done
         except asyncio.CancelledError:

@@ -10,6 +10,7 @@ from pydantic import Field
 from toolrt.bindings.argv import ELEMENT_LIMIT, Argv
 from toolrt.bindings.base import BindContext, Kind
 from toolrt.bindings.execution import Element, Execution, ExecutionSpec
+from toolrt.bindings.os_text import is_system_text
 
 _REFERENCE = re.compile(r"\$\{(env|file|secret|caller|tenant):[A-Za-z_][^{}]*\}")
 _HINT = 'pass values under `argv`, to be read as "$1", or under `env`'
@@ -48,7 +49,7 @@ def _check_script(script: str, context: BindContext) -> None:
             severity="warning",
             offset=found.start(),
         )
-    if "\0" in script or len(script.encode("utf-8", "surrogatepass")) >= ELEMENT_LIMIT:
+    if not is_system_text(script) or len(script.encode("utf-8", "surrogatepass")) >= ELEMENT_LIMIT:
         context.fault("script-too-long", "a script is less than 128 KiB of text", "script")
 
 
@@ -57,6 +58,9 @@ def _check_interpreter(interpreter: list[str], context: BindContext) -> None:
         if "{{" in element or "${" in element:
             message = "the interpreter and its options are constant text"
             context.fault("program-not-constant", message, "interpreter", number, hint=_HINT)
+        elif not is_system_text(element):
+            message = "the interpreter and its options hold characters only"
+            context.fault("invalid-program", message, "interpreter", number)
 
 
 KIND = Kind("shell", ShellSpec, bind)

@@ -5,11 +5,13 @@ nothing of ours runs between fork and exec. A spawn that fails has touched nothi
 """
 
 import errno
+import os
 import subprocess
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 from toolrt.bindings.limits import RLimits, set_limits
+from toolrt.bindings.os_text import encoded
 from toolrt.core.errors import BindingError
 
 _NO_ROOM = frozenset({errno.EAGAIN, errno.ENOMEM, errno.EMFILE, errno.ENFILE})
@@ -18,6 +20,8 @@ _NO_ROOM = frozenset({errno.EAGAIN, errno.ENOMEM, errno.EMFILE, errno.ENFILE})
 @dataclass(frozen=True, slots=True)
 class ProcessRequest:
     """What to run: `executable` is absolute, `argv[0]` what the program is told it is called.
+
+    The texts reach the program as UTF-8, whatever the locale of this process.
 
     `env` is the whole environment. Without `stdin` the child reads /dev/null. `keep_bytes` of
     stdout are kept, half from its start and half from its end.
@@ -38,10 +42,10 @@ def spawn(
     """The running child. Raises BindingError with `sent="never"`."""
     try:
         child = subprocess.Popen(  # noqa: S603 (argv only, the program is the manifest's constant)
-            request.argv,
-            executable=request.executable,
-            env=request.env,
-            cwd=request.cwd,
+            [encoded(each) for each in request.argv],
+            executable=os.fsencode(request.executable),
+            env={encoded(name): encoded(text) for name, text in request.env.items()},
+            cwd=encoded(request.cwd),
             stdin=stdin,
             stdout=stdout,
             stderr=stderr,
@@ -62,7 +66,7 @@ def spawn_error(error: OSError, request: ProcessRequest) -> BindingError:
         return _never("the system has no room for another process now", retryable=True)
     if error.errno == errno.E2BIG:
         return _never("the arguments are longer than the system takes", code="invalid-arguments")
-    if error.filename == request.cwd:
+    if error.filename == encoded(request.cwd):
         return _never(f"the working folder cannot be entered: {_reason(error)}")
     if error.errno == errno.ENOENT:
         return _never(f"{program} was not found", code="unavailable")

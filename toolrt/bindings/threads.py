@@ -9,25 +9,32 @@ import contextvars
 import itertools
 import os
 import threading
+from collections import Counter
 from collections.abc import Callable
+from contextlib import suppress
 from queue import SimpleQueue
 from typing import Any, Literal, TypeVar, cast
+
+from toolrt.bindings.forks import FORKS, leave_clone
+from toolrt.core.errors import BindingError
 
 Ran = tuple[Any, BaseException | None]
 """What a callable gave, and what it raised."""
 
 T = TypeVar("T")
 
-_MOST_ABANDONED = 64
+MOST_ORPHANS = 256
+"""Threads that may be lost to calls which nobody waits for, beside those that are of use."""
 
 
 class Job:
     """One call on its way through a thread; `done` comes to what it gave, or raised."""
 
-    __slots__ = ("call", "context", "done", "is_abandoned", "loop", "stage")
+    __slots__ = ("call", "context", "done", "is_abandoned", "loop", "stage", "tool")
 
-    def __init__(self, call: Callable[[], Any]) -> None:
+    def __init__(self, call: Callable[[], Any], tool: str = "") -> None:
         self.call = call
+        self.tool = tool
         self.context = contextvars.copy_context()
         self.loop = asyncio.get_running_loop()
         self.done: asyncio.Future[Ran] = self.loop.create_future()
@@ -35,10 +42,15 @@ class Job:
         self.is_abandoned = False
 
     def run(self) -> Ran:
+        forks = FORKS.count
+        ran: Ran
         try:
-            return self.context.run(self.call), None
+            ran = self.context.run(self.call), None
         except BaseException as error:  # noqa: BLE001 - the top of a thread: nothing may pass
-            return None, error
+            ran = None, error
+        if FORKS.count != forks:
+            leave_clone(ran[1])
+        return ran
 
     def settle(self, ran: Ran) -> None:
         """Hand the outcome to the loop that waits, if it still does."""
@@ -63,7 +75,11 @@ async def aside(call: Callable[[], T]) -> T:
 
 
 class ThreadPool:
-    """At most `size` useful threads, made as they are needed; shared by a runtime's callables."""
+    """At most `size` useful threads, made as they are needed; shared by a runtime's callables.
+
+    A thread whose call nobody waits for any more is an orphan: it does not count, until it is
+    back. Only when there are too many orphans is a call refused, at once.
+    """
 
     def __init__(self, size: int | None = None) -> None:
         self._size = size or min(32, (os.cpu_count() or 1) + 4)
@@ -72,14 +88,21 @@ class ThreadPool:
         self._lock = threading.Lock()
         self._threads = 0
         self._wanted = 0
+        self._orphans: Counter[str] = Counter()
         self._abandoned = 0
 
-    def start(self, call: Callable[[], Any]) -> Job:
-        """Run `call` in a thread, with the contextvars of here."""
-        job = Job(call)
+    def start(self, call: Callable[[], Any], tool: str = "") -> Job:
+        """Run `call` of `tool` in a thread, with the contextvars of here.
+
+        Raises BindingError (unavailable) when every thread is lost to a call that does not return.
+        """
+        job = Job(call, tool)
         with self._lock:
             self._wanted += 1
             self._grow()
+            if self._threads == self._abandoned:
+                self._wanted -= 1
+                raise self._exhausted()
         self._jobs.put(job)
         return job
 
@@ -93,6 +116,7 @@ class ThreadPool:
             if job.stage == "queued":
                 return False
             self._abandoned += 1
+            self._orphans[job.tool] += 1
             self._grow()
         return True
 
@@ -103,10 +127,21 @@ class ThreadPool:
 
     def _grow(self) -> None:
         useful = self._threads - self._abandoned
-        if useful < min(self._wanted, self._size) and self._abandoned < _MOST_ABANDONED:
+        if useful < min(self._wanted, self._size) and self._threads < self._size + MOST_ORPHANS:
             name = f"toolrt-python-{next(self._numbers)}"
-            threading.Thread(target=self._work, name=name, daemon=True).start()
-            self._threads += 1
+            thread = threading.Thread(target=self._work, name=name, daemon=True)
+            with suppress(RuntimeError):  # the system gives no more
+                thread.start()
+                self._threads += 1
+
+    def _exhausted(self) -> BindingError:
+        held = ", ".join(f"{count} by `{tool}`" for tool, count in self._orphans.most_common(3))
+        return BindingError(
+            f"every thread is held by a call that ran out of time and never returned: {held}",
+            code="unavailable",
+            hint="`run_in: process` makes a tool one that can be stopped",
+            sent="never",
+        )
 
     def _work(self) -> None:
         while (job := self._jobs.get()) is not None:
@@ -133,6 +168,7 @@ class ThreadPool:
                 self._wanted -= 1
                 return True
             self._abandoned -= 1
+            self._orphans -= Counter([job.tool])
             if self._threads - self._abandoned <= self._size:
                 return True
             self._threads -= 1

@@ -17,7 +17,7 @@ from toolrt.catalog.targets import check_targets
 from toolrt.catalog.tools import compile_tool
 from toolrt.catalog.workshop import Workshop
 from toolrt.core.faults import Fault
-from toolrt.core.redaction import Redactor
+from toolrt.core.redaction import Redactor, blotted, without_credentials
 from toolrt.expressions.references import References
 from toolrt.loading.diagnostics import Diagnostic
 from toolrt.loading.loader import LoadedFiles, WrittenTool
@@ -38,15 +38,21 @@ class Compiled:
     @cached_property
     def diagnostics(self) -> list[Diagnostic]:
         """Everything found in the files, in order of place; what a module that failed says of a
-        secret is masked.
+        secret or of a password in a URL is masked.
         """
-        mask = self.redactor.excerpt
-        return [replace(each, message=mask(each.message)) for each in self.files.diagnostics()]
+        return [self._masked(each) for each in self.files.diagnostics()]
+
+    def _masked(self, found: Diagnostic) -> Diagnostic:
+        message, hint = (
+            without_credentials(self.redactor.excerpt(text)) if text else text
+            for text in (found.message, found.hint)
+        )
+        return replace(found, message=message or "", hint=hint)
 
     @property
     def sources(self) -> Mapping[str, str]:
-        """Text of each file, for excerpts."""
-        return self.files.sources
+        """Text of each file, for excerpts; passwords in URLs are blotted out."""
+        return {file: blotted(text) for file, text in self.files.sources.items()}
 
 
 def compile_files(

@@ -5,7 +5,9 @@ from typing import Any
 
 from toolrt.core.faults import Fault, Path
 from toolrt.expressions.references import REFERENCE
+from toolrt.loading.files import is_missing
 from toolrt.loading.loader import LoadedFiles
+from toolrt.schemas.phrases import visible
 
 
 def check_project(files: LoadedFiles) -> None:
@@ -20,8 +22,9 @@ def _of_folders(files: LoadedFiles) -> Iterator[Fault]:
     """Folders that are not there; those that nobody named need not be."""
     for key in ("tools_dir", "policies_dir"):
         folder = getattr(files.project, key)
-        if key in files.project.model_fields_set and not (files.root / folder).is_dir():
-            yield Fault("file-not-found", f"there is no folder `{folder}` in this project", (key,))
+        if key in files.project.model_fields_set and is_missing(files.root / folder):
+            message = f"there is no folder `{visible(folder)}` in this project"
+            yield Fault("file-not-found", message, (key,))
 
 
 def _of_constants(value: Any, path: Path) -> Iterator[Fault]:

@@ -1,5 +1,6 @@
 """Where a tool's arguments come from: `parameters`, `input_schema`, or the implementation."""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -8,10 +9,13 @@ from pydantic_core import from_json
 from toolrt.bindings.base import Described
 from toolrt.core.faults import Fault, FaultError
 from toolrt.core.faults import Path as FaultPath
+from toolrt.loading.files import UnreadableError, content
 from toolrt.loading.layers import Layered
 from toolrt.manifest.parameters import Parameters, own_words, parameters_of
 from toolrt.manifest.tool import ToolManifest
 from toolrt.schemas.check import schema_faults
+from toolrt.schemas.path_places import path_places
+from toolrt.schemas.phrases import visible
 
 _NOTHING: dict[str, Any] = {"type": "object", "properties": {}, "additionalProperties": False}
 _LARGEST = 1_000_000
@@ -29,16 +33,29 @@ def declared_parameters(
     if manifest.input_schema is None:
         return None
     before = len(faults)
-    schema = _schema(manifest.input_schema, "input_schema", folder, faults)
+    check = _argument_faults
+    schema = _schema(manifest.input_schema, "input_schema", folder, faults, check)
     return _object_schema(schema, faults) if len(faults) == before else Parameters(_NOTHING)
 
 
-def described_parameters(described: Described | None, faults: list[Fault]) -> Parameters:
-    """The arguments that the implementation has, or none."""
+def described_parameters(
+    described: Described | None, place: FaultPath, faults: list[Fault]
+) -> Parameters:
+    """The arguments that the implementation at `place` has, or none."""
     if described is None:
         return Parameters(_NOTHING)
-    faults += schema_faults(described.input_schema)
+    found = _argument_faults(described.input_schema)
+    faults += [_of_implementation(fault, place) for fault in found]
     return Parameters(described.input_schema)
+
+
+def _of_implementation(fault: Fault, place: FaultPath) -> Fault:
+    """A fault of a schema that nobody wrote: it names the parameter, whose place is elsewhere."""
+    is_inside = fault.path[:1] == ("properties",) and len(fault.path) > 1
+    what = f"parameter `{visible(str(fault.path[1]))}`" if is_inside else "a type"
+    message = f"{what} of the callable: {fault.message}"
+    hint = "change it there, or write `parameters` in the manifest"
+    return Fault(fault.code, message, place, hint, fault.severity)
 
 
 def output_schema(
@@ -47,14 +64,22 @@ def output_schema(
     """The written output schema, checked."""
     if manifest.output_schema is None:
         return None
-    return _schema(manifest.output_schema, "output_schema", folder, faults)
+    return _schema(manifest.output_schema, "output_schema", folder, faults, schema_faults)
+
+
+def _argument_faults(schema: Any) -> list[Fault]:
+    """What is wrong with a schema of arguments; there `format: path` means that it is enforced."""
+    faults = schema_faults(schema)
+    if any(fault.severity == "error" for fault in faults):
+        return faults
+    return [*faults, *path_places(schema)[1]]
 
 
 def _short_form(written: dict[str, Any], layered: Layered, faults: list[Fault]) -> Parameters:
     before = len(faults)
     parameters = parameters_of(_texts_as_written(written, layered), faults)
     told = {fault.path for fault in faults[before:]}
-    for fault in schema_faults(parameters.schema):
+    for fault in _argument_faults(parameters.schema):
         placed = fault.moved(_below_parameters(fault.path))
         if placed.path not in told:
             faults.append(placed)
@@ -104,39 +129,44 @@ def _object_schema(schema: dict[str, Any], faults: list[Fault]) -> Parameters:
     return Parameters(whole, *own_words(properties, faults, ("input_schema", "properties")))
 
 
-def _schema(written: dict[str, Any], key: str, folder: Path, faults: list[Fault]) -> dict[str, Any]:
+def _schema(
+    written: dict[str, Any],
+    key: str,
+    folder: Path,
+    faults: list[Fault],
+    check: Callable[[Any], list[Fault]],
+) -> dict[str, Any]:
     """A written schema, or the file that `{$ref: ./file.json}` names; faults are added."""
     reference = written.get("$ref")
     if not (isinstance(reference, str) and reference.startswith(("./", "../"))):
-        faults += [fault.under(key) for fault in schema_faults(written)]
+        faults += [fault.under(key) for fault in check(written)]
         return written
     try:
         schema = _file(folder, reference, key)
     except FaultError as error:
         faults.extend(error.faults)
         return _NOTHING
-    for fault in schema_faults(schema):
+    for fault in check(schema):
         where = ".".join(map(str, fault.path)) or "the schema"
-        message = f"in {reference}, {where}: {fault.message}"
+        message = f"in {visible(reference)}, {visible(where)}: {fault.message}"
         faults.append(Fault(fault.code, message, (key, "$ref"), fault.hint, fault.severity))
     return schema
 
 
 def _file(folder: Path, reference: str, key: str) -> dict[str, Any]:
-    path = folder / reference
     try:
-        if path.stat().st_size > _LARGEST:
-            raise FaultError(_unreadable(key, reference, "it is larger than 1 MB"))
-        schema = from_json(path.read_bytes())
-    except OSError as error:
-        raise FaultError(_unreadable(key, reference, (error.strerror or "").lower())) from error
+        text = content(folder / reference, _LARGEST)
+        schema = from_json(text) if len(text) <= _LARGEST else None
+    except UnreadableError as error:
+        raise FaultError(_unreadable(key, reference, str(error))) from error
     except ValueError as error:
         raise FaultError(_unreadable(key, reference, f"it is no JSON: {error}")) from error
     if not isinstance(schema, dict):
-        raise FaultError(_unreadable(key, reference, "it holds no JSON object"))
+        why = "it holds no JSON object" if len(text) <= _LARGEST else "it is larger than 1 MB"
+        raise FaultError(_unreadable(key, reference, why))
     return schema
 
 
 def _unreadable(key: str, reference: str, why: str) -> Fault:
-    message = f"cannot read {reference}: {why}"
+    message = f"cannot read {visible(reference)}: {why}"
     return Fault("unreadable-schema", message, (key, "$ref"), "the path is relative to this file")

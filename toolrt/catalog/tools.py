@@ -1,6 +1,7 @@
 """Compiles one tool: its layers to a manifest, its kind's options to a binding."""
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -31,6 +32,8 @@ from toolrt.manifest.longform import long_tool
 from toolrt.manifest.parameters import Parameters
 from toolrt.manifest.tool import NAME, ToolManifest
 from toolrt.schemas.arguments import ArgumentChecker
+from toolrt.schemas.foreign import ForeignError, looking
+from toolrt.schemas.plain import NotJsonError, plain
 
 
 def compile_tool(workshop: Workshop, written: WrittenTool) -> ToolEntry | None:
@@ -137,10 +140,27 @@ class _Compiling:
         if made is None or not self.workshop.imports:
             return
         written = self.written
-        keys = made.marked(self.workshop.context(written.name))
+        marked = made.marked(self.workshop.context(written.name))
+        keys = self._plain_mark(marked, made) if marked else None
         if keys:
             layer = Layer("@tool", written.document, written.path, long_tool(keys, self.merged))
             self.layered = Layered([layer, *self.layered.layers])
+
+    def _plain_mark(self, marked: Mapping[str, Any], made: Implementation) -> dict[str, Any] | None:
+        """What `@tool` says as a file could say it, or None with a fault."""
+        try:
+            with looking():
+                keys: dict[str, Any] = plain(marked)
+        except ForeignError as error:
+            cause = error.__cause__
+            is_told = isinstance(cause, NotJsonError)
+            where = ".".join(map(str, cause.path[:3])) if isinstance(cause, NotJsonError) else ""
+            why = f"`{where}` {cause}" if is_told and where else str(error)
+            message = f"what `@tool` says of the callable cannot be read: {why}"
+            hint = "write plain values there, or the keys in this file"
+            self._fault("bad-mark", message, made.kind.name, hint=hint)
+            return None
+        return keys
 
     def _manifest(self) -> ToolManifest:
         """The merged tool; keys that are wrong are reported and left out, and the rest counts."""
@@ -178,7 +198,8 @@ class _Compiling:
         description = manifest.description or (described.description if described else None)
         if description is None and made is not None:
             self._miss_description(made)
-        return declared or described_parameters(described, self.faults), description or ""
+        place = (made.kind.name, "call") if made else ()
+        return declared or described_parameters(described, place, self.faults), description or ""
 
     def _note_arguments(self, found: list[Fault]) -> None:
         """After a fault, the names of the arguments are known only if it is inside one of them."""

@@ -6,9 +6,12 @@ A parameter annotated `toolrt.Context` is left out of the schema and filled in h
 import asyncio
 import logging
 
+from toolrt.core import logs
 from toolrt.core.calls import Caller, Invocation
+from toolrt.core.redaction import redacted
 
-_LOG = logging.getLogger("toolrt.tools")
+_LOG = logs.TOOLS
+_LONGEST_LINE = 64 * 1024
 
 
 class Context:
@@ -42,21 +45,29 @@ class Context:
         return max(0.0, self._invocation.remaining_s())
 
     def progress(self, done: float, total: float | None = None, message: str = "") -> None:
-        """Tell whoever waits how far the work is; nothing happens when nobody listens."""
+        """Tell whoever waits how far the work is, secrets masked; nothing happens when nobody
+        listens.
+        """
         if self._invocation.on_progress is None or self._invocation.is_orphaned:
             return
+        message = redacted(str(message))
         if self._loop is None or _running_loop() is self._loop:
             self._tell(done, total, message)
         elif not self._loop.is_closed():
             self._loop.call_soon_threadsafe(self._tell, done, total, message)
 
     def log(self, message: str, level: str = "info") -> None:
-        """Write a line to the operator's log `toolrt.tools`, whatever characters it holds; `level`
-        is a name of the logging module.
+        """Write a line to the operator's log `toolrt.tools`, whatever characters it holds, secrets
+        masked, at most 64 Ki characters; `level` is a name of the logging module.
         """
-        number = logging.getLevelNamesMapping().get(level.upper(), logging.INFO)
+        number = logging.getLevelNamesMapping().get(str(level).upper(), logging.INFO)
+        if not _LOG.isEnabledFor(number):
+            return
         details = {"call_id": self.call_id, "tool": self.tool}
-        line = "".join(c if c.isprintable() else ascii(c)[1:-1] for c in str(message))
+        text = redacted(str(message))
+        if len(text) > _LONGEST_LINE:
+            text = f"{text[:_LONGEST_LINE]}…"
+        line = "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
         _LOG.log(number, "%s [%s]: %s", self.tool, self.call_id, line, extra=details)
 
     def _tell(self, done: float, total: float | None, message: str) -> None:

@@ -57,6 +57,11 @@ _CODE = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 _LONGEST_CODE = 64
 
 
+def is_code(text: object) -> bool:
+    """Whether `text` can be the code of a failure."""
+    return type(text) is str and len(text) <= _LONGEST_CODE and bool(_CODE.fullmatch(text))
+
+
 class ToolrtError(Exception):
     """Root of all errors that toolrt raises on purpose."""
 
@@ -112,10 +117,9 @@ class ToolError(CallError):
         retryable: bool = False,
         details: Mapping[str, Any] | None = None,
     ) -> None:
-        is_code = isinstance(code, str) and len(code) <= _LONGEST_CODE and _CODE.fullmatch(code)
         super().__init__(
             str(message),
-            code=code if is_code else "execution-failed",
+            code=code if is_code(code) else "execution-failed",
             hint=None if hint is None else str(hint),
             retryable=retryable,
             details=details,

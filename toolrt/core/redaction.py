@@ -1,28 +1,33 @@
 """Secrets: a value that will not show itself, and text with known secrets taken out.
 
 Texts on their way to a caller pass a `Redactor`; those that were cut before pass `excerpt`, which
-also masks what the cut left of a secret. `without_credentials` needs to know none.
+also masks what the cut left of a secret. `redacted` is for what goes to the operator: it knows the
+secrets of every open project. `without_credentials` needs to know none.
 """
 
-import base64
-import json
 import re
-from collections.abc import Callable, Iterable
+import threading
+import weakref
+from collections.abc import Callable
 from typing import Any
-from urllib.parse import quote, quote_plus
+
+from toolrt.core.disguises import SHORTEST, Disguises, Index, disguises, regrouped, ungrouped
+from toolrt.core.escapes import Places, Span, unescaped
 
 MASK = "***"
-_SHORTEST = 6
-_SHORTEST_LINE = 16
+_MOST_PASSING = 256
+_DEEPEST = 3
 _CUT = re.compile(r"(…|\n?\[\.\.\. \d+ bytes left out \.\.\.\]\n?)")
-_USERINFO = re.compile(
-    r"(?<=://)(?:[^\s:/@'\"]{0,200}:[^\s'\"]{0,200}@|[^\s:/@'\"]{1,200}@)[^\s/?#'\"]*"
-)
+_AUTHORITY = re.compile(r"(?<=://)(?:[^\s'\"]|['\"](?=\w))+")
+_HOST = re.compile(r"[^/?#]*")
+_USERINFO = re.compile(r"(?:\A|(?<=://))[^:/@]*(?::|(?<=[^:/@])@)")
+_WRITTEN_PASSWORD = re.compile(r"(?<=://)([^\s/@'\"{}:]*:)([^\s/@'\"{}]+)(?=@)")
 _PASSWORD = re.compile(
     r"((?:pass(?:word|wd|phrase)?|pwd|secret|token|api_?-?key|access_?-?key)"
-    r"(?:=|[\"']\s?:\s?(?=[\"'])))(?:\"[^\"]{0,500}\"|'[^']{0,500}'|[^\s,;&'\")]{1,500})",
+    r"(?:=|[\"']\s?:\s?(?=[\"'])))(?:\"[^\"]*\"?|'[^']*'?|[^\s,;&'\")]+)",
     re.IGNORECASE,
 )
+_ARMED: "list[weakref.ref[Redactor]]" = []
 
 
 class Secret:
@@ -57,48 +62,63 @@ class Secret:
 class Redactor:
     """Takes known secrets of at least 6 characters, and their usual encodings, out of texts."""
 
-    __slots__ = ("_encoded", "_forms", "_seen", "is_armed")
+    __slots__ = (
+        "__weakref__", "_forms", "_grouped", "_lasting", "_lock", "_numbers", "_numerals",
+        "_passing", "is_armed",
+    )  # fmt: skip
 
     def __init__(self) -> None:
-        self._seen: set[str] = set()
-        self._forms: list[str] = []
-        self._encoded: set[str] = set()
+        self._lasting: dict[str, Disguises] = {}
+        self._passing: dict[str, Disguises] = {}
+        self._forms = Index()
+        self._grouped = Index()
+        self._numerals: list[str] = []
+        self._numbers: frozenset[float] = frozenset()
+        self._lock = threading.Lock()
         self.is_armed = False
 
     def learn(self, text: str) -> None:
         """From now on `text` is a secret, and so is each of its longer lines."""
-        if len(text) < _SHORTEST or text in self._seen:
+        if len(text) < SHORTEST or text in self._lasting:
             return
-        self._seen.add(text)
-        self.is_armed = True
-        encoded = set(_encoded_forms(text))
-        lines = {line for line in map(str.strip, text.splitlines()) if len(line) >= _SHORTEST_LINE}
-        self._encoded |= encoded
-        forms = {*self._forms, *_forms_of(text), *encoded, *lines}
-        self._forms = sorted(forms, key=len, reverse=True)
+        with self._lock:
+            self._lasting[text] = disguises(text)
+            self._passing.pop(text, None)
+            self._settle()
+
+    def learn_in_passing(self, text: str) -> None:
+        """The same for a secret of one among many callers; the last 256 of them are known."""
+        if len(text) < SHORTEST or text in self._lasting:
+            return
+        with self._lock:
+            known = self._passing.pop(text, None)
+            self._passing[text] = known or disguises(text)
+            if known is None:
+                if len(self._passing) > _MOST_PASSING:
+                    del self._passing[next(iter(self._passing))]
+                self._settle()
 
     def text(self, text: str) -> str:
         """`text` with every known secret masked."""
-        for form in self._forms:
-            if form in text:
-                text = text.replace(form, MASK)
-        squeezed = _squeezed(text)
-        if len(squeezed) < len(text):
-            for form in self._encoded:
-                if form in squeezed:
-                    text = re.sub(r"\s*".join(map(re.escape, form)), MASK, text)
+        while spans := self._spans(text) or self._spans_behind(text):
+            text = _cut_out(text, spans)
         return text
 
     def excerpt(self, text: str) -> str:
         """As `text`, for one that was cut: what is left of a secret at its ends, and where a mark
         says that something is missing, is masked too.
         """
+        if not self.is_armed:
+            return text
         pieces = _CUT.split(self.text(text))
         pieces[::2] = [self._without_ends(piece) for piece in pieces[::2]]
         return "".join(pieces)
 
     def value(self, value: Any, mask: Callable[[str], str] | None = None) -> Any:
-        """A copy of a JSON value with every text masked, in keys too; by `text` unless told."""
+        """A copy of a JSON value with every text masked, in keys too; by `text` unless told.
+
+        A number that is a secret, or that holds the digits of one, becomes the mask.
+        """
         mask = mask or self.text
         if isinstance(value, str):
             return mask(value)
@@ -106,7 +126,58 @@ class Redactor:
             return {self.value(k, mask): self.value(v, mask) for k, v in value.items()}
         if isinstance(value, (list, tuple)):
             return [self.value(v, mask) for v in value]
-        return value
+        return MASK if self._numerals and self._is_secret_number(value) else value
+
+    def _settle(self) -> None:
+        """Put what is known into the order in which it is looked for."""
+        known = [*self._lasting.values(), *self._passing.values()]
+        self._forms = Index(form for each in known for form in each.whole)
+        self._grouped = Index(form for each in known for form in each.grouped)
+        self._numerals = sorted({form for each in known for form in each.numerals})
+        self._numbers = frozenset(each.number for each in known if each.number is not None)
+        if not self.is_armed:
+            self.is_armed = True
+            _ARMED.append(weakref.ref(self, _ARMED.remove))
+
+    def _spans(self, text: str) -> list[Span]:
+        """Where secrets stand in `text` as it is."""
+        found = []
+        for form in self._forms.candidates(text):
+            at = text.find(form)
+            while at >= 0:
+                found.append((at, at + len(form)))
+                at = text.find(form, at + len(form))
+        together = ungrouped(text)
+        if len(together) < len(text):
+            for form in self._grouped.candidates(together):
+                if form in together:
+                    found += [match.span() for match in re.finditer(regrouped(form), text)]
+        return found
+
+    def _spans_behind(self, text: str) -> list[Span]:
+        """Where `text` spells secrets with escapes, or escapes of escapes."""
+        layers: list[str] = []
+        plain = unescaped(text)
+        while plain != text and len(layers) < _DEEPEST:
+            layers.append(text)
+            spans = self._spans(plain)
+            if spans:
+                for layer in reversed(layers):
+                    spans = list(map(Places(layer).span, spans))
+                return spans
+            text, plain = plain, unescaped(plain)
+        return []
+
+    def _is_secret_number(self, value: object) -> bool:
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            return False
+        if value in self._numbers:
+            return True
+        try:
+            digits = repr(value)
+        except ValueError:  # thousands of digits: no result may hold it anyway
+            return False
+        return any(form in digits for form in self._numerals)
 
     def _without_ends(self, text: str) -> str:
         for form in self._forms:
@@ -119,52 +190,69 @@ class Redactor:
         return text
 
 
+def redacted(text: str) -> str:
+    """`text` for the operator: without credentials, and without the secrets of any open project."""
+    for known in tuple(_ARMED):
+        redactor = known()
+        if redactor is not None:
+            text = redactor.excerpt(text)
+    return without_credentials(text)
+
+
+def redacted_value(value: Any) -> Any:
+    """A JSON value with every text in it `redacted`, and numbers that are secrets masked."""
+    for known in tuple(_ARMED):
+        redactor = known()
+        if redactor is not None:
+            value = redactor.value(value, redactor.excerpt)
+    return Redactor().value(value, without_credentials)
+
+
 def without_credentials(text: str) -> str:
     """`text` without the user and host of URLs that carry a password, and `password=…` alike."""
-    return _PASSWORD.sub(rf"\1{MASK}", _USERINFO.sub(MASK, text))
+    if "://" in text:
+        text = _AUTHORITY.sub(_without_userinfo, text)
+    return _PASSWORD.sub(rf"\1{MASK}", text)
 
 
-def _squeezed(text: str) -> str:
-    return text.replace("\n", "").replace(" ", "").replace("\r", "").replace("\t", "")
+def blotted(text: str) -> str:
+    """A file's `text` with a star for each character of a password in a URL: places stay."""
+    if "://" not in text:
+        return text
+    return _WRITTEN_PASSWORD.sub(lambda found: found[1] + "*" * len(found[2]), text)
+
+
+def _without_userinfo(match: re.Match[str]) -> str:
+    """What follows `://`, up to white space or a quote; user and host end at the last `@`."""
+    rest = match[0]
+    last = rest.rfind("@")
+    begins = _USERINFO.search(rest, 0, last + 1) if last >= 0 else None
+    if begins is None:
+        return rest
+    return rest[: begins.start()] + MASK + _HOST.sub("", rest[last + 1 :], count=1)
+
+
+def _cut_out(text: str, spans: list[Span]) -> str:
+    """`text` with a mask for each span; those that overlap are one."""
+    pieces, end = [], 0
+    merged: list[Span] = []
+    for span in sorted(spans):
+        if merged and span[0] < merged[-1][1]:
+            merged[-1] = (merged[-1][0], max(span[1], merged[-1][1]))
+        else:
+            merged.append(span)
+    for begin, after in merged:
+        pieces += [text[end:begin], MASK]
+        end = after
+    return "".join([*pieces, text[end:]])
 
 
 def _overlap(first: str, second: str) -> int:
     """How many characters at the end of `first` are the start of `second`; 0 for a few."""
     window = first[-min(len(first), len(second) - 1) :]
-    at = window.find(second[:_SHORTEST])
-    while at >= 0 and len(window) - at >= _SHORTEST:
+    at = window.find(second[:SHORTEST])
+    while at >= 0 and len(window) - at >= SHORTEST:
         if second.startswith(window[at:]):
             return len(window) - at
-        at = window.find(second[:_SHORTEST], at + 1)
+        at = window.find(second[:SHORTEST], at + 1)
     return 0
-
-
-def _forms_of(text: str) -> Iterable[str]:
-    yield text
-    for escaped in (json.dumps(text)[1:-1], json.dumps(text, ensure_ascii=False)[1:-1]):
-        yield from (escaped, escaped.replace("/", "\\/"), _escaped_for_html(escaped))
-        yield re.sub(r"(?<=\\u)[0-9a-f]{4}", lambda digits: digits[0].upper(), escaped)
-    raw = text.encode("utf-8", "surrogateescape")
-    for encoded in (quote(raw, safe=""), quote(raw), quote_plus(raw)):
-        yield encoded
-        yield re.sub(r"%[0-9A-F]{2}", lambda digits: digits[0].lower(), encoded)
-
-
-def _escaped_for_html(text: str) -> str:
-    """As the JSON writers of Go and of web frameworks do."""
-    return text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
-
-
-def _encoded_forms(text: str) -> Iterable[str]:
-    """Forms that tools break into lines or groups."""
-    raw = text.encode("utf-8", "surrogateescape")
-    yield raw.hex()
-    yield raw.hex().upper()
-    # base64 of the secret inside longer text starts at one of three offsets: keep the stable middle
-    for pad in range(3):
-        for encode in (base64.b64encode, base64.urlsafe_b64encode):
-            whole = encode(b"\0" * pad + raw).decode()
-            start = (0, 2, 3)[pad]
-            end = len(whole.rstrip("=")) - (1 if (pad + len(raw)) % 3 else 0)
-            if end - start >= _SHORTEST:
-                yield whole[start:end]

@@ -83,11 +83,15 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """A try that failed and was repeated: its number, its code, the wait after it in seconds."""
+    """A try that failed and was repeated: its number, its code, the wait after it in seconds.
+
+    `is_in_doubt`: it, or one before it, may have taken effect, and no later one found out.
+    """
 
     number: int
     error: str
     delay_s: float = 0.0
+    is_in_doubt: bool = False
 
 
 Outcome = Answer | Failure

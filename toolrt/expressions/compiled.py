@@ -18,13 +18,22 @@ class Program(Protocol):
 
 
 class Template:
-    """A compiled text. `parameters` and `references` are what it uses.
+    """A compiled text. `parameters`, `roots` and `references` are what it uses, anywhere in it.
 
     `is_lone` says that it is exactly one `{{ … }}`: such a value keeps its type, and vanishes
     (ABSENT) when what it names was not given.
     """
 
-    __slots__ = ("_program", "is_constant", "is_lone", "parameters", "references", "slot", "source")
+    __slots__ = (
+        "_program",
+        "is_constant",
+        "is_lone",
+        "parameters",
+        "references",
+        "roots",
+        "slot",
+        "source",
+    )
 
     def __init__(
         self,
@@ -33,12 +42,14 @@ class Template:
         program: Program | None,
         *,
         parameters: frozenset[str] = frozenset(),
+        roots: frozenset[str] = frozenset(),
         references: tuple[Reference, ...] = (),
         is_lone: bool = False,
     ) -> None:
         self.source = source
         self.slot = slot
         self.parameters = parameters
+        self.roots = roots
         self.references = references
         self.is_constant = program is None
         self.is_lone = is_lone

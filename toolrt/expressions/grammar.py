@@ -264,9 +264,11 @@ class _Checker(NodeVisitor):
         if any(name == "loop" or name.startswith("__") for name in targets):
             self._refuse(node, "this name cannot be given to an item")
         self.local = before | {"loop", *targets}
-        for child in (*node.body, *node.else_, *([node.test] if node.test else [])):
+        for child in (*node.body, *([node.test] if node.test else [])):
             self.visit(child)
         self.local = before
+        for child in node.else_:  # no item was taken, so its names mean what they mean outside
+            self.visit(child)
 
     def _read(self, node: nodes.Name, key: str | None) -> None:
         name = node.name

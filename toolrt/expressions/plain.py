@@ -177,7 +177,8 @@ def _compile_lone(text: str, path: str, slot: Slot, names: Names) -> Template:
     reading = _reading(path, names)
     if not _may_read(reading, names):
         raise FaultError(*_faults(text, names, is_lone=True))
-    return Template(text, slot, Lone(reading), parameters=_parameters([reading]), is_lone=True)
+    parameters, roots = _used([reading])
+    return Template(text, slot, Lone(reading), parameters=parameters, roots=roots, is_lone=True)
 
 
 def _compile_joined(text: str, pieces: list[Any], slot: Slot, names: Names) -> Template:
@@ -185,11 +186,13 @@ def _compile_joined(text: str, pieces: list[Any], slot: Slot, names: Names) -> T
         parts = _parts(pieces, names)
     except FaultError:
         raise FaultError(*_faults(text, names, is_lone=False)) from None
+    parameters, roots = _used(parts)
     return Template(
         text,
         slot,
         Joined(parts),
-        parameters=_parameters(parts),
+        parameters=parameters,
+        roots=roots,
         references=tuple([each.reference for each in parts if isinstance(each, Revealing)]),
     )
 
@@ -233,10 +236,11 @@ def _may_read(reading: Reading, names: Names) -> bool:
     return known is None or not reading.keys or reading.keys[0] in known
 
 
-def _parameters(parts: Iterable[Part]) -> frozenset[str]:
-    return frozenset(
-        [each.name for each in parts if isinstance(each, Reading) and not each.is_root]
-    )
+def _used(parts: Iterable[Part]) -> tuple[frozenset[str], frozenset[str]]:
+    """The parameters and the roots that are read."""
+    readings = [each for each in parts if isinstance(each, Reading)]
+    roots = frozenset([each.name for each in readings if each.is_root])
+    return frozenset([each.name for each in readings if not each.is_root]), roots
 
 
 def _faults(text: str, names: Names, *, is_lone: bool) -> list[Fault]:

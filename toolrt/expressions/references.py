@@ -16,7 +16,8 @@ from toolrt.core.errors import CallError
 from toolrt.core.faults import Fault, FaultError
 from toolrt.core.names import nearest
 from toolrt.core.redaction import Redactor, Secret
-from toolrt.expressions.vaults import CommandVault, Vault, read_file, vaults
+from toolrt.expressions.vault_command import CommandVault
+from toolrt.expressions.vaults import Vault, read_file, vaults
 
 Kind = Literal["env", "file", "secret", "caller", "tenant"]
 
@@ -46,7 +47,7 @@ class References:
     """Resolves references for one project, and learns every secret that it hands out.
 
     `secrets` are the places where `${secret:x}` is looked up, in order: `env`, `{files: dir}` or
-    `{command: [argv…]}`. `redactor` knows each value of env, file, secret and tenant so far.
+    `{command: [argv…]}`. `redactor` knows each value that was found so far.
     """
 
     def __init__(
@@ -59,57 +60,74 @@ class References:
         self.environ = environ
         self.redactor = Redactor()
         self._vaults: list[Vault] = vaults(secrets, project, environ)
+        self._at_hand = [each for each in self._vaults if not isinstance(each, CommandVault)]
 
     def resolve(self, reference: Reference, caller: Caller | None = None) -> Secret:
         """The value now. Raises CallError (missing-credential) that names the place, no value.
 
-        A secret that comes from a command blocks while it runs; see `prepare`.
+        On an event loop a secret that comes from a command is there after `prepare` alone;
+        elsewhere this blocks while the command runs.
         """
         if reference.kind == "caller":
             found = caller.credentials.get(reference.name) if caller else None
             if found is None:
                 _refuse(reference, f"the caller brought no `{reference.name}`")
+            self.redactor.learn_in_passing(found.reveal())
             return found
         text = self._look_up(reference, caller)
         if text is None and reference.default is not None:
             return Secret(reference.default)
         if text is None:
             _refuse(reference, self._absence(reference, caller))
-        self.redactor.learn(text)
+        self._learn(reference, text)
         return Secret(text)
 
     @property
     def runs_commands(self) -> bool:
         """Whether looking a secret up may take a while."""
-        return any(isinstance(vault, CommandVault) for vault in self._vaults)
+        return len(self._at_hand) < len(self._vaults)
 
     async def prepare(self, references: Iterable[Reference], caller: Caller | None = None) -> None:
-        """Run the commands that these references wait for in a thread, before rendering."""
+        """Run the commands that these references wait for, off the loop, before rendering."""
         if not self.runs_commands:
             return
-        for reference in references:
-            if reference.kind in {"secret", "tenant"}:
-                await asyncio.to_thread(self._look_up, reference, caller)
+        wanted = list(_asked(references, caller))
+        for vault in self._vaults:
+            if isinstance(vault, CommandVault):
+                runs = [vault.begin(*each) for each in wanted]
+                for run in filter(None, runs):
+                    await asyncio.wrap_future(run)
+            wanted = [each for each in wanted if vault.look_up(*each) is None]
 
     def missing(self, reference: Reference) -> str | None:
         """Why a reference cannot be resolved now; None when it can, or only a call can tell.
 
         A value that is found is a secret from now on, whichever tool may come upon it.
         """
-        if reference.kind in {"caller", "tenant"} or reference.default is not None:
+        if reference.kind in {"caller", "tenant"}:
             return None
-        if reference.kind == "secret" and self.runs_commands:
+        if reference.kind == "secret":
+            text = self._in_vaults(self._at_hand, reference, None)
+        else:
+            text = self._look_up(reference, None)
+        if text is not None:
+            self._learn(reference, text)
             return None
-        text = self._look_up(reference, None)
-        if text is None:
-            return self._absence(reference, None)
-        self.redactor.learn(text)
-        return None
+        may_come = reference.kind == "secret" and self.runs_commands
+        if may_come or reference.default is not None:
+            return None
+        return self._absence(reference, None)
 
     def unusable(self, references: Iterable[Reference]) -> list[str]:
         """All messages of `missing`."""
         found = (self.missing(reference) for reference in references)
         return [message for message in found if message is not None]
+
+    def _learn(self, reference: Reference, text: str) -> None:
+        if reference.kind == "tenant":
+            self.redactor.learn_in_passing(text)
+        elif text != reference.default:  # what the manifest says is no secret
+            self.redactor.learn(text)
 
     def _look_up(self, reference: Reference, caller: Caller | None) -> str | None:
         name = reference.name
@@ -118,10 +136,13 @@ class References:
             return text if text or reference.default is None else None
         if reference.kind == "file":
             return read_file(self.project / name)
-        owner = caller.tenant if caller and reference.kind == "tenant" else None
-        if reference.kind == "tenant" and (owner is None or not _NAME.fullmatch(owner)):
-            return None
-        answers = (vault.look_up(name, owner) for vault in self._vaults)
+        return self._in_vaults(self._vaults, reference, caller)
+
+    def _in_vaults(
+        self, places: Iterable[Vault], reference: Reference, caller: Caller | None
+    ) -> str | None:
+        asked = next(_asked((reference,), caller), None)
+        answers = (vault.look_up(*asked) for vault in places) if asked else ()
         return next((text for text in answers if text is not None), None)
 
     def _absence(self, reference: Reference, caller: Caller | None) -> str:
@@ -132,9 +153,22 @@ class References:
             return f"file {name} cannot be read"
         if reference.kind == "tenant" and not (caller and caller.tenant):
             return f"the caller has no tenant whose `{name}` could be used"
-        places = ", ".join(vault.place(name) for vault in self._vaults)
+        tenant = caller.tenant if caller and reference.kind == "tenant" else None
+        places = ", ".join(vault.place(name, tenant) for vault in self._vaults)
         owner = "the caller's tenant has no secret" if reference.kind == "tenant" else "no secret"
         return f"{owner} {name} (looked in {places or 'no place'})"
+
+
+def _asked(
+    references: Iterable[Reference], caller: Caller | None
+) -> Iterator[tuple[str, str | None]]:
+    """What the vaults are asked for: name, and the tenant whose it is, if any."""
+    tenant = caller.tenant if caller else None
+    for reference in references:
+        if reference.kind == "secret":
+            yield reference.name, None
+        elif reference.kind == "tenant" and tenant is not None and _NAME.fullmatch(tenant):
+            yield reference.name, tenant
 
 
 def parse(text: str, offset: int = 0) -> Reference:

@@ -116,6 +116,7 @@ def compile_sandboxed(text: str, slot: Slot, names: Names) -> Template:
         slot,
         Computed(tree, usage, rewriter.found, names.optional, is_lone=expression is not None),
         parameters=usage.parameters,
+        roots=usage.roots,
         references=tuple(rewriter.found),
         is_lone=expression is not None,
     )

@@ -30,6 +30,8 @@ class Absent(Enum):
 ABSENT: Final = Absent.ABSENT
 ROOTS: Final = frozenset({"caller", "call", "vars", "result", "steps", "item"})
 """Names that are never a written parameter's."""
+OURS: Final = frozenset({"call", "vars"})
+"""Roots that hold nothing which a caller chose."""
 
 
 class Scope:

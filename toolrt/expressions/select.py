@@ -4,6 +4,7 @@ The only module that knows the jmespath library.
 """
 
 import re
+import warnings
 from typing import TYPE_CHECKING, Any, cast
 
 from toolrt.core.errors import CallError
@@ -14,6 +15,11 @@ if TYPE_CHECKING:
     from jmespath.parser import ParsedResult
 
 _DEEPEST = 100
+_OF_THE_LIBRARY = (ValueError, TypeError, LookupError, AttributeError, RecursionError)
+"""What jmespath raises, beside its own errors, for texts and values that it was not made for."""
+_MOST_DIGITS = 4300
+"""Of a number, as `int` reads it."""
+_LONG_NUMBER = re.compile(rf"[0-9]{{{_MOST_DIGITS + 1},}}")
 
 
 class Select:
@@ -34,7 +40,7 @@ class Select:
 
         try:
             return self._parsed.search(value)
-        except (JMESPathError, RecursionError, TypeError, ValueError, ArithmeticError):
+        except (*_OF_THE_LIBRARY, JMESPathError, ArithmeticError):
             message = f"the answer does not have the shape that `{self.text}` expects"
         raise CallError(message, code="bad-response")
 
@@ -45,15 +51,26 @@ def compile_select(text: str) -> Select:
     from jmespath import exceptions  # noqa: PLC0415 - as above
 
     try:
-        parsed = jmespath.compile(text)
+        with warnings.catch_warnings():  # the parser warns of literals such as `a`, which it takes
+            warnings.simplefilter("ignore")
+            parsed = jmespath.compile(text)
     except exceptions.EmptyExpressionError:
         raise _fault("the expression is empty", 0) from None
     except exceptions.ParseError as error:
-        raise _syntax_fault(text, error.lex_position, str(error.token_value or "")) from None
-    except (exceptions.JMESPathError, RecursionError):
-        raise _fault("this is no JMESPath expression", 0) from None
+        token = "" if error.token_value is None else str(error.token_value)
+        raise _syntax_fault(text, error.lex_position, token) from None
+    except _OF_THE_LIBRARY:
+        raise _unreadable(text) from None
     _check_functions(text, cast("dict[str, Any]", parsed.parsed))
     return Select(text, parsed)
+
+
+def _unreadable(text: str) -> FaultError:
+    """What the parser gave up on in its own ways."""
+    number = _LONG_NUMBER.search(text)
+    if number is not None:
+        return _fault(f"a number of more than {_MOST_DIGITS:,} digits", number.start())
+    return _fault("this is no JMESPath expression", 0)
 
 
 def _syntax_fault(text: str, offset: int, token: str) -> FaultError:

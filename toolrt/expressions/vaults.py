@@ -6,15 +6,13 @@ from all others: under `TENANT/NAME` in files and commands, `TENANT_NAME` in the
 
 import os
 import re
-import signal
 import stat
-import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
-_LARGEST = 64 * 1024
-_COMMAND_TIMEOUT_S = 10.0
+from toolrt.expressions.vault_command import LARGEST, CommandVault, secret_text
+
 _PLAIN_TENANT = re.compile(r"[a-z0-9]+")
 
 
@@ -23,8 +21,8 @@ class Vault(Protocol):
 
     def look_up(self, name: str, owner: str | None) -> str | None: ...
 
-    def place(self, name: str) -> str:
-        """Where an operator would put the secret."""
+    def place(self, name: str, owner: str | None) -> str:
+        """Where an operator would put the secret; and what went wrong there, if that is known."""
         ...
 
 
@@ -39,14 +37,13 @@ class EnvVault:
         self._environ = environ
 
     def look_up(self, name: str, owner: str | None) -> str | None:
-        if owner is None:
-            return self._environ.get(self.place(name))
-        if not _PLAIN_TENANT.fullmatch(owner):
+        if owner is not None and not _PLAIN_TENANT.fullmatch(owner):
             return None
-        return self._environ.get(self.place(f"{owner}_{name}"))
+        return self._environ.get(self.place(name, owner))
 
-    def place(self, name: str) -> str:
-        return "TOOLRT_SECRET_" + re.sub(r"[^A-Za-z0-9]", "_", name).upper()
+    def place(self, name: str, owner: str | None) -> str:
+        asked = f"{owner}_{name}" if owner else name
+        return "TOOLRT_SECRET_" + re.sub(r"[^A-Za-z0-9]", "_", asked).upper()
 
 
 class FileVault:
@@ -59,47 +56,8 @@ class FileVault:
     def look_up(self, name: str, owner: str | None) -> str | None:
         return read_file(self._folder / owner / name if owner else self._folder / name)
 
-    def place(self, name: str) -> str:
-        return f"{self._shown}/{name}"
-
-
-class CommandVault:
-    """A program that prints the secret whose name is its last argument; asked once a name."""
-
-    def __init__(self, argv: Sequence[str], environ: Mapping[str, str], cwd: Path) -> None:
-        self._argv = list(argv)
-        self._environ = environ
-        self._cwd = cwd
-        self._known: dict[str, str] = {}
-
-    def look_up(self, name: str, owner: str | None) -> str | None:
-        asked = f"{owner}/{name}" if owner else name
-        if asked not in self._known:
-            answer = self._run(asked)
-            if answer is None:
-                return None
-            self._known[asked] = answer
-        return self._known[asked]
-
-    def place(self, name: str) -> str:  # noqa: ARG002 - the protocol's
-        return f"command {self._argv[0]}"
-
-    def _run(self, asked: str) -> str | None:
-        try:
-            child = subprocess.Popen(  # noqa: S603 - argv of the project file, no shell
-                [*self._argv, asked],
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.DEVNULL,
-                cwd=self._cwd,
-                env=dict(self._environ),
-                start_new_session=True,
-            )
-        except OSError:
-            return None
-        with child:
-            output = _output(child)
-        return _secret_text(output) if child.returncode == 0 else None
+    def place(self, name: str, owner: str | None) -> str:
+        return f"{self._shown}/{owner}/{name}" if owner else f"{self._shown}/{name}"
 
 
 def vaults(secrets: Sequence[Any], project: Path, environ: Mapping[str, str]) -> list[Vault]:
@@ -123,27 +81,8 @@ def read_file(path: Path) -> str | None:
         return None
     try:
         status = os.fstat(descriptor)
-        if not stat.S_ISREG(status.st_mode) or status.st_size > _LARGEST:
+        if not stat.S_ISREG(status.st_mode) or status.st_size > LARGEST:
             return None
-        return _secret_text(os.read(descriptor, _LARGEST + 1))
+        return secret_text(os.read(descriptor, LARGEST + 1))
     finally:
         os.close(descriptor)
-
-
-def _output(child: "subprocess.Popen[bytes]") -> bytes:
-    """What the child printed; after the timeout its whole group is killed."""
-    try:
-        return child.communicate(timeout=_COMMAND_TIMEOUT_S)[0]
-    except subprocess.TimeoutExpired:
-        os.killpg(child.pid, signal.SIGKILL)
-        return child.communicate()[0]
-
-
-def _secret_text(raw: bytes) -> str | None:
-    if len(raw) > _LARGEST:
-        return None
-    try:
-        text = raw.decode()
-    except UnicodeDecodeError:
-        return None
-    return text.removesuffix("\n").removesuffix("\r")

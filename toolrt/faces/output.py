@@ -7,7 +7,6 @@ for. Text from tools is shown with every character that could act on a terminal 
 import json
 import os
 import re
-import shutil
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -15,12 +14,12 @@ from typing import IO, Any, Literal
 
 import click
 
-from toolrt.faces.exits import Exit, Stop
 from toolrt.faces.yaml_text import to_yaml
 
 Format = Literal["text", "json", "jsonl", "yaml"]
 When = Literal["auto", "always", "never"]
 
+_USUAL_COLUMNS = 80
 _ACTING = (
     "\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ud800-\udfff\ufeff\ufff9-\ufffb"
     "\U000e0000-\U000e007f"
@@ -90,11 +89,22 @@ class Screen:
     @property
     def width(self) -> int:
         """Columns that a line of data may take; a pipe has no edge."""
-        return shutil.get_terminal_size().columns if self.out.isatty() else 1_000_000
+        return columns(self.out) if self.out.isatty() else 1_000_000
 
     def _data_if_any(self, text: str) -> None:
         if text:
             self.data(text)
+
+
+def columns(stream: IO[str]) -> int:
+    """Columns of the terminal behind `stream`; `COLUMNS` says otherwise."""
+    written = os.environ.get("COLUMNS", "")
+    if written.isdecimal() and int(written):
+        return int(written)
+    try:
+        return os.get_terminal_size(stream.fileno()).columns or _USUAL_COLUMNS
+    except OSError:  # no terminal, or one that has gone
+        return _USUAL_COLUMNS
 
 
 def visible(text: str) -> str:
@@ -123,20 +133,5 @@ def _escape_in_json(match: re.Match[str]) -> str:
 
 
 def _write(stream: IO[str], text: str) -> None:
-    try:
-        stream.write(text)
-        stream.flush()
-    except BrokenPipeError:
-        _silence(stream)
-    except OSError as error:
-        _silence(stream)
-        message = f"cannot write the output: {error.strerror}"
-        stop = Stop(Exit.TOOL_FAILED, message, code="output", next_="toolrt doctor")
-        raise stop from error
-
-
-def _silence(stream: IO[str]) -> None:
-    """Nobody reads any more: let the rest, and what is still buffered, go nowhere."""
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, stream.fileno())
-    os.close(nowhere)
+    stream.write(text)
+    stream.flush()

@@ -20,7 +20,8 @@ class UnreadableError(Exception):
 def manifest_files(folder: Path) -> list[Path]:
     """What is named as YAML files are, in order; editors' backups and hidden files are not.
 
-    Raises UnreadableError for a folder that is there and cannot be looked into.
+    Raises UnreadableError for a folder that is there and cannot be looked into, and for a name
+    that none can have.
     """
     try:
         found = list(folder.iterdir())
@@ -28,34 +29,47 @@ def manifest_files(folder: Path) -> list[Path]:
         if folder.is_symlink():
             raise UnreadableError("its link leads nowhere") from None
         return []
-    except OSError as error:
+    except (OSError, ValueError) as error:
         raise UnreadableError(_reason(error)) from error
     return sorted(
         path for path in found if path.suffix in _SUFFIXES and not path.name.startswith((".", "#"))
     )
 
 
-def content(path: Path) -> bytes:
-    """The bytes of a regular file, or of its start when it is larger than a manifest may be.
+def is_missing(path: Path) -> bool:
+    """Whether surely nothing is there; what cannot be looked for may well be."""
+    try:
+        path.lstat()
+    except FileNotFoundError:
+        return True
+    except (OSError, ValueError):
+        return False
+    return False
+
+
+def content(path: Path, limit: int = SIZE_LIMIT) -> bytes:
+    """The bytes of a regular file; of a larger one than `limit` one byte more than that.
 
     Raises UnreadableError for anything else; a pipe or a device is not waited for.
     """
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         try:
-            return _start(descriptor)
+            return _start(descriptor, limit)
         finally:
             os.close(descriptor)
-    except OSError as error:
+    except (OSError, ValueError) as error:
         raise UnreadableError(_reason(error)) from error
 
 
-def _start(descriptor: int) -> bytes:
+def _start(descriptor: int, limit: int) -> bytes:
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         raise UnreadableError("it is no regular file")
     with open(descriptor, "rb", closefd=False) as file:
-        return file.read(SIZE_LIMIT + 1)
+        return file.read(limit + 1)
 
 
-def _reason(error: OSError) -> str:
+def _reason(error: OSError | ValueError) -> str:
+    if isinstance(error, ValueError):
+        return "no file has a name with a NUL or half a character in it"
     return (error.strerror or "unknown error").lower()

@@ -27,6 +27,7 @@ from toolrt.manifest.policy import PoliciesFile
 from toolrt.manifest.project import ProjectFile
 from toolrt.manifest.target import Target
 from toolrt.manifest.tool import ToolsFile
+from toolrt.schemas.phrases import visible
 
 PROJECT_FILE = "toolrt.yaml"
 _REPAIRS = 20
@@ -140,22 +141,34 @@ def load_files(root: Path) -> LoadedFiles:
     files = LoadedFiles(root)
     _load_project(files)
     files.knows_vars &= all(document.data is not None for document in files.documents)
-    for document in _documents(files, files.project.tools_dir):
+    for document in _documents(files, "tools_dir"):
         _load_tools(files, document)
     files.knows_targets &= all(document.data is not None for document in files.documents)
-    for document in _documents(files, files.project.policies_dir, allow_merge=False):
+    for document in _documents(files, "policies_dir", allow_merge=False):
         _load_policies(files, document)
     return files
 
 
-def _documents(files: LoadedFiles, folder: str, *, allow_merge: bool = True) -> Iterator[Document]:
+def _documents(files: LoadedFiles, key: str, *, allow_merge: bool = True) -> Iterator[Document]:
+    """The documents of the folder that is named under `key` of the project file."""
+    folder = getattr(files.project, key)
     try:
         paths = manifest_files(files.root / folder)
     except UnreadableError as error:
-        files.documents.append(unreadable(folder, str(error)))
+        _report_folder(files, key, folder, str(error))
         return
     for path in paths:
         yield from _read(files, path, allow_merge=allow_merge)
+
+
+def _report_folder(files: LoadedFiles, key: str, folder: str, why: str) -> None:
+    """A folder that cannot be read, where it is named, or else at itself."""
+    if files.project_document is None or key not in files.project.model_fields_set:
+        files.documents.append(unreadable(folder, why))
+        return
+    files.knows_targets &= key != "tools_dir"
+    message = f"the folder `{visible(folder)}` cannot be read: {why}"
+    files.report(files.project_document, (), Fault("unreadable-file", message, (key,)))
 
 
 def _read(files: LoadedFiles, path: Path, *, allow_merge: bool = True) -> Iterator[Document]:

@@ -98,7 +98,8 @@ class Parameters:
 def for_model(schema: dict[str, Any]) -> dict[str, Any]:
     """The schema as a model sees it: without the words that are toolrt's own."""
     properties = {name: _bare(one) for name, one in schema.get("properties", {}).items()}
-    return {**schema, "properties": properties}
+    made: dict[str, Any] = _rootless({**schema, "properties": properties})
+    return made
 
 
 def _bare(schema: Any) -> Any:
@@ -110,6 +111,16 @@ def _bare(schema: Any) -> Any:
     if isinstance(items, dict) and not OWN_WORDS.isdisjoint(items):
         bare["items"] = _bare(items)
     return bare
+
+
+def _rootless(value: Any) -> Any:
+    """`value` where no path inside says which folder holds it: a model has no use for that."""
+    if isinstance(value, list):
+        return [_rootless(each) for each in value]
+    if not isinstance(value, dict):
+        return value
+    ours = OWN_WORDS if value.get("format") == "path" else ()
+    return {word: _rootless(each) for word, each in value.items() if word not in ours}
 
 
 def parameters_of(written: Mapping[str, Any], faults: list[Fault]) -> Parameters:
@@ -192,6 +203,8 @@ def _misused_root(schema: Mapping[str, Any]) -> Iterator[Fault]:
     formats = (schema.get("format"), inner.get("format"))
     if not isinstance(schema["root"], str):
         yield Fault("wrong-type", "`root` is a folder", ("root",))
+    elif "\0" in schema["root"]:
+        yield Fault("invalid-folder", "`root` holds a NUL, and no folder has one", ("root",))
     elif not any(each == "path" or not isinstance(each, str | None) for each in formats):
         message = "`root` holds paths only, and this parameter is none"
         yield Fault("no-effect", message, ("root",), "add `format: path`", on_key=True)

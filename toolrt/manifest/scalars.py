@@ -8,6 +8,7 @@ from pydantic_core import PydanticCustomError
 
 _DURATION = re.compile(r"([0-9]+(?:\.[0-9]+)?)(ms|s|m|h|d)")
 _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
+_LONGEST_S = 10_000 * 86400.0
 _SIZE = re.compile(r"([0-9]+(?:\.[0-9]+)?) ?(B|KB|MB|GB|KiB|MiB|GiB)")
 _BYTES = {
     "B": 1,
@@ -18,6 +19,7 @@ _BYTES = {
     "MiB": 1024**2,
     "GiB": 1024**3,
 }
+_LARGEST = 10**15
 
 
 def duration_s(value: Any) -> float:
@@ -27,7 +29,10 @@ def duration_s(value: Any) -> float:
         raise PydanticCustomError(
             "invalid-duration", "expected a duration such as 500ms, 10s, 5m or 2h"
         )
-    return float(match[1]) * _SECONDS[match[2]]
+    seconds = float(match[1]) * _SECONDS[match[2]]
+    if seconds > _LONGEST_S:
+        raise PydanticCustomError("invalid-duration", "expected a duration of at most 10000d")
+    return seconds
 
 
 def size_bytes(value: Any) -> int:
@@ -35,7 +40,10 @@ def size_bytes(value: Any) -> int:
     match = _SIZE.fullmatch(value) if isinstance(value, str) else None
     if match is None:
         raise PydanticCustomError("invalid-size", "expected a size such as 50KB or 5MiB")
-    return int(float(match[1]) * _BYTES[match[2]])
+    size = float(match[1]) * _BYTES[match[2]]
+    if size > _LARGEST:
+        raise PydanticCustomError("invalid-size", "expected a size of at most 1000000GB")
+    return int(size)
 
 
 Duration = Annotated[

@@ -7,60 +7,101 @@ all. See docs/decisions for the figures.
 
 import asyncio
 import math
+from collections.abc import Coroutine
 from typing import Any
 
+from toolrt.bindings.python_hosts import closed, elsewhere, running_loop
 from toolrt.core.calls import Invocation
+from toolrt.core.errors import AttemptTimeoutError, CallError, Sent
+from toolrt.core.results import Answer
 
 
 class Deadlines:
-    """The attempts that somebody waits for, all on one event loop: the one that runs them.
+    """The attempts that somebody waits for, all on the event loop that the runtime belongs to.
 
-    `watch` and `release` bracket an `await` of one invocation; when its time comes, the awaiting
-    task is cancelled, and `is_ours` tells that cancellation from a stranger's. Times are seconds
-    of the loop's clock.
+    When the time of one comes, the awaiting task is cancelled. Times are seconds of the loop's
+    clock.
     """
 
-    __slots__ = ("_loop", "_next", "_timer", "_watched")
+    __slots__ = ("_is_closed", "_loop", "_next", "_timer", "_watched")
 
     def __init__(self) -> None:
-        self._loop: asyncio.AbstractEventLoop | None = None
+        self._loop = running_loop()
+        self._is_closed = False
         self._watched: set[Invocation] = set()
         self._next = math.inf
         self._timer: asyncio.TimerHandle | None = None
 
-    def watch(self, invocation: Invocation, allowed_s: float) -> None:
-        """Cancel the current task in `allowed_s` unless the invocation is released before."""
-        loop = self._loop
-        task = asyncio.current_task(loop) if loop is not None else None
-        if loop is None or task is None:
-            loop, task = self._moved()
-        invocation.task = task
+    async def keep(
+        self, answering: Coroutine[Any, Any, Answer], invocation: Invocation, allowed_s: float
+    ) -> Answer:
+        """What `answering` gives or raises within `allowed_s`.
+
+        Whatever it makes of a cancellation: one by somebody else goes on, and wins.
+
+        Raises:
+            AttemptTimeoutError: time was up.
+            RefusedError: the runtime is closed, or belongs to another loop.
+        """
+        task = self._watch(invocation, allowed_s, answering)
+        try:
+            answer = await answering
+        except (asyncio.CancelledError, CallError) as error:
+            if self._is_over(invocation, task):
+                raise late(allowed_s, invocation) from error
+            raise
+        finally:
+            self._release(invocation)
+        if self._is_over(invocation, task):
+            raise late(allowed_s, invocation)
+        return answer
+
+    def close(self) -> None:
+        """Take no more attempts; those that still run keep their deadlines."""
+        self._is_closed = True
+        if self._timer is not None and not self._watched:
+            self._timer.cancel()
+
+    def _watch(
+        self, invocation: Invocation, allowed_s: float, answering: Coroutine[Any, Any, Answer]
+    ) -> "asyncio.Task[Any]":
+        loop = asyncio.get_running_loop()
+        if loop is not self._loop or self._is_closed:
+            self._settle_in(loop, answering)
+        invocation.task = task = asyncio.current_task(loop)
+        if task is None:
+            raise RuntimeError("a deadline needs a running task")
         invocation.has_expired = False
         invocation.cancelled_before = task.cancelling()
         invocation.patience_ends = at = loop.time() + allowed_s
         self._watched.add(invocation)
         if at < self._next:
             self._set(loop, at)
+        return task
 
-    def release(self, invocation: Invocation) -> None:
+    def _settle_in(
+        self, loop: asyncio.AbstractEventLoop, answering: Coroutine[Any, Any, Answer]
+    ) -> None:
+        """Belong to the first loop; refuse any other, and what comes too late."""
+        if self._loop is None and not self._is_closed:
+            self._loop = loop
+            return
+        answering.close()
+        raise closed() if self._is_closed else elsewhere()
+
+    def _release(self, invocation: Invocation) -> None:
+        """Take back our cancellation, if there was one: it was for this attempt alone."""
         self._watched.discard(invocation)
+        if invocation.has_expired and invocation.task is not None:
+            invocation.task.uncancel()
         invocation.task = None
 
-    def close(self) -> None:
-        """Drop the timer; attempts that still run lose their deadline."""
-        if self._timer is not None:
-            self._timer.cancel()
-        self._timer, self._next = None, math.inf
-
-    def _moved(self) -> "tuple[asyncio.AbstractEventLoop, asyncio.Task[Any]]":
-        """The running loop and task, from now on; the runtime may be used by one loop at a time."""
-        self.close()
-        self._watched.clear()
-        self._loop = loop = asyncio.get_running_loop()
-        task = asyncio.current_task(loop)
-        if task is None:
-            raise RuntimeError("a deadline needs a running task")
-        return loop, task
+    def _is_over(self, invocation: Invocation, task: "asyncio.Task[Any]") -> bool:
+        """Whether time is up. Raises CancelledError when somebody else cancelled, too."""
+        self._release(invocation)
+        if task.cancelling() > invocation.cancelled_before:
+            raise asyncio.CancelledError
+        return invocation.has_expired
 
     def _set(self, loop: asyncio.AbstractEventLoop, at: float) -> None:
         if self._timer is not None:
@@ -80,8 +121,7 @@ class Deadlines:
             self._set(loop, min(one.patience_ends for one in self._watched))
 
 
-def is_ours(invocation: Invocation) -> bool:
-    """Whether a cancellation just caught was the deadline's and nobody else's."""
-    if not invocation.has_expired or invocation.task is None:
-        return False
-    return invocation.task.uncancel() <= invocation.cancelled_before
+def late(after_s: float, invocation: Invocation) -> AttemptTimeoutError:
+    """The failure of an attempt whose answer did not come in `after_s`, or came too late."""
+    sent: Sent = "never" if invocation.sent == "never" else "maybe"
+    return AttemptTimeoutError(f"no answer within {after_s:.3g} s", sent=sent)

@@ -12,9 +12,11 @@ from typing import Any
 
 from toolrt.catalog.registry import Registry
 from toolrt.catalog.snapshot import Snapshot, ToolEntry
+from toolrt.core import logs
 from toolrt.core.calls import Caller, Invocation
 from toolrt.core.clock import Clock
 from toolrt.core.errors import CallError, RefusedError
+from toolrt.core.redaction import without_credentials
 from toolrt.core.results import Failure, ToolResult
 from toolrt.expressions.references import References
 from toolrt.observe.log import log_call
@@ -23,10 +25,11 @@ from toolrt.pipeline.budget import RetryBudgets
 from toolrt.pipeline.deadline import Deadlines
 from toolrt.pipeline.stage import Chain, Equipment, Stage, fold
 from toolrt.pipeline.stages.attempt import attempt
-from toolrt.pipeline.stages.find import find, usable
+from toolrt.pipeline.stages.find import find, plain_name, usable
 from toolrt.pipeline.stages.prepare import prepare
-from toolrt.pipeline.stages.shape import Shape, failed_result
+from toolrt.pipeline.stages.shape import Shape, failed_result, refused_result, told
 from toolrt.pipeline.stages.validate import validate
+from toolrt.schemas.plain import without_surrogates
 
 ORDER = ("find", "prepare", "validate", "attempt", "shape")
 """The order of events in a call. `find` opens it and `shape` closes it, whatever happens; the
@@ -35,7 +38,7 @@ others are rings around the binding."""
 RINGS: tuple[Stage, ...] = (prepare, validate, attempt)
 
 ANONYMOUS = Caller()
-log = logging.getLogger("toolrt")
+log = logs.BUGS
 
 
 class Plan:
@@ -70,6 +73,7 @@ class Gateway:
             RetryBudgets(),
             random or Random(),  # noqa: S311 - jitter and call ids, no authority
         )
+        self._redactor = references.redactor
         self._id_prefix = f"{self._equipment.random.getrandbits(96):024x}"
         self._numbers = count(1)
         self._planned: Snapshot | None = None
@@ -83,6 +87,8 @@ class Gateway:
         on_progress: Callable[[float, float | None, str], None] | None = None,
     ) -> ToolResult:
         """Run one call to its end. Raises nothing but cancellation: failures are results."""
+        if type(name) is not str:
+            name = plain_name(name)
         started = self._clock.monotonic()
         snapshot = self._registry.current
         invocation = Invocation(
@@ -105,10 +111,10 @@ class Gateway:
             invocation.deadline = started + plan.total_s
             result = plan.shape.result(invocation, await plan.chain(invocation))
         except CallError as error:
-            result = failed_result(invocation, str(name), Failure.of(error))
+            result = refused_result(invocation, name, error, self._redactor)
         except Exception as error:  # the outer ring: a bug of ours ends the call, not the process
             log.exception("a bug ended call %s of %r", invocation.call_id, name)
-            result = failed_result(invocation, str(name), _bug(error))
+            result = failed_result(invocation, without_surrogates(name), _bug(error))
         if call_log.isEnabledFor(logging.INFO):
             log_call(invocation, result)
         return result
@@ -117,20 +123,30 @@ class Gateway:
         """The result of a call that arrived broken: its arguments could not even be read."""
         invocation = self._begin(name, None, caller)
         invocation.generation = self._registry.current.generation
-        result = failed_result(invocation, name, Failure.of(refusal))
+        result = refused_result(invocation, invocation.tool, refusal, self._redactor)
         log_call(invocation, result)
         return result
 
     async def preview(
         self, name: str, arguments: Any, caller: Caller | None = None
     ) -> dict[str, Any]:
-        """Checked arguments and the rendered request of a call that is not made.
+        """Checked arguments and the rendered request of a call that is not made, secrets masked.
 
         Raises:
             CallError: the call would be refused.
         """
-        plan = self._plan(self._registry.current, name)
+        try:
+            seen = await self._preview(name, arguments, caller)
+        except CallError as error:
+            raise _refusal(told(Failure.of(error), self._redactor)) from error
+        shown: dict[str, Any] = self._redactor.value(
+            seen, lambda text: without_credentials(self._redactor.text(text))
+        )
+        return shown
+
+    async def _preview(self, name: str, arguments: Any, caller: Caller | None) -> dict[str, Any]:
         invocation = self._begin(name, arguments, caller)
+        plan = self._plan(self._registry.current, invocation.tool)
         request: dict[str, Any] = {}
 
         async def look(checked: Invocation) -> Any:
@@ -139,14 +155,14 @@ class Gateway:
 
         outcome = await fold((prepare, validate), plan.entry, self._equipment, look)(invocation)
         if not request and isinstance(outcome, Failure):
-            raise RefusedError(
-                outcome.message, code=outcome.code, hint=outcome.hint, details=outcome.details
-            )
+            raise _refusal(outcome)
         return {"tool": name, "arguments": invocation.arguments, "request": request}
 
     def _begin(self, name: str, arguments: Any, caller: Caller | None) -> Invocation:
         call_id, now = self._new_id(), self._clock.monotonic()
-        return Invocation(call_id, name, arguments, caller or ANONYMOUS, self._clock, now, now)
+        return Invocation(
+            call_id, plain_name(name), arguments, caller or ANONYMOUS, self._clock, now, now
+        )
 
     def _new_id(self) -> str:
         return f"{self._id_prefix}-{next(self._numbers)}"
@@ -167,6 +183,12 @@ class Gateway:
 
 async def _unreachable(_invocation: Invocation) -> Any:
     raise AssertionError("the attempt stage calls the binding itself")
+
+
+def _refusal(failure: Failure) -> RefusedError:
+    return RefusedError(
+        failure.message, code=failure.code, hint=failure.hint, details=failure.details
+    )
 
 
 def _bug(error: Exception) -> Failure:

@@ -36,12 +36,13 @@ class Retrying:
         """Whether the kind of failure may be tried again at all (E4, E5, E9)."""
         if not isinstance(error, CallError) or not error.retryable or invocation.is_orphaned:
             return False
-        if not self._is_safe(error):
+        if not self.is_safe(error):
             return False
         when = self.entry.shaping.retry_when
         return when is None or retry_condition_holds(when, self.entry, invocation, error)
 
-    def _is_safe(self, error: CallError) -> bool:
+    def is_safe(self, error: CallError) -> bool:
+        """Whether the same call may be made again without doing twice what it does (E4, E5)."""
         if self.entry.is_idempotent:
             return True
         if not isinstance(error, BindingError):
@@ -52,6 +53,25 @@ class Retrying:
             error.status in _REJECTED and error.retry_after_s is not None
         )
         return was_rejected and self.options.rejected_means_not_applied
+
+    def may_caller_repeat(self, invocation: Invocation, error: CallError) -> bool:
+        """What the failure says as `retryable`; the author of a tool is taken at his word."""
+        if self.entry.effect == "read":
+            return error.retryable
+        if invocation.is_orphaned or not error.retryable:
+            return False
+        return not isinstance(error, BindingError) or self.is_safe(error)
+
+    def is_in_doubt(self, invocation: Invocation, error: CallError) -> bool:
+        """Whether the call may have taken effect (E3, E5): an attempt that got no answer leaves
+        that open until a later one is answered for good.
+        """
+        if self.entry.effect == "read" or not isinstance(error, BindingError):
+            return False
+        if error.sent == "maybe":
+            return True
+        was_answered = error.sent == "answered" and not error.retryable
+        return bool(invocation.failed) and invocation.failed[-1].is_in_doubt and not was_answered
 
     def delay_s(self, number: int, error: CallError) -> float:
         """Full jitter, or what the target asked for when that is longer (E6, E7)."""
@@ -110,7 +130,8 @@ class _Series:
         if not self.retrying.budget.take(getattr(error, "status", None)):
             error.details["retry_budget"] = "empty"
             return True
-        self.invocation.failed += (Attempt(number, error.code, self.delay_s),)
+        is_in_doubt = self.retrying.is_in_doubt(self.invocation, error)
+        self.invocation.failed += (Attempt(number, error.code, self.delay_s, is_in_doubt),)
         return False
 
     def _has_time(self, error: CallError) -> bool:

@@ -15,6 +15,9 @@ from typing import Any, NotRequired, Required
 
 from typing_extensions import TypedDict, get_type_hints, is_typeddict
 
+from toolrt.schemas.foreign import ForeignError
+from toolrt.schemas.plain import MAX_DEPTH
+
 _SIMPLE: dict[Any, dict[str, Any]] = {
     str: {"type": "string"},
     typing.LiteralString: {"type": "string"},
@@ -27,6 +30,8 @@ _SIMPLE: dict[Any, dict[str, Any]] = {
     Any: {},
     object: {},
 }
+_BY_IDENTITY = {id(annotation): schema for annotation, schema in _SIMPLE.items()}
+"""So that no metaclass of a user's has a say in the look-up."""
 _UNIONS = (typing.Union, types.UnionType)
 _LISTS = (
     list,
@@ -35,6 +40,8 @@ _LISTS = (
     collections.abc.Collection,
 )
 _MAPPINGS = (dict, collections.abc.Mapping)
+_MOST_PARTS = 2_000
+_LONGEST_SHOWN = 120
 _CHECKED_BY_SCHEMA = frozenset({"Ge", "Gt", "Le", "Lt", "MultipleOf", "MinLen", "MaxLen", "Len"})
 
 
@@ -42,9 +49,7 @@ def plain_schema(annotation: Any) -> dict[str, Any] | None:
     """The schema of a type whose JSON value is its Python value; None when it may be another."""
     origin, inner = typing.get_origin(annotation), typing.get_args(annotation)
     if origin is None:
-        simple = (
-            _SIMPLE.get(annotation) if isinstance(annotation, collections.abc.Hashable) else None
-        )
+        simple = _BY_IDENTITY.get(id(annotation))
         return None if simple is None else dict(simple)
     if origin is typing.Literal:
         return _choice(inner)
@@ -52,12 +57,35 @@ def plain_schema(annotation: Any) -> dict[str, Any] | None:
         branches = [plain_schema(each) for each in inner]
         return None if None in branches else {"anyOf": branches}
     if origin in _LISTS:
-        items = plain_schema(inner[0])
+        items = plain_schema(inner[0]) if inner else {}
         return None if items is None else {"type": "array", "items": items}
-    if origin in _MAPPINGS and inner[0] is str:
-        values = plain_schema(inner[1])
+    if origin in _MAPPINGS and (not inner or inner[0] is str):
+        values = plain_schema(inner[1]) if len(inner) > 1 else {}
         return None if values is None else {**_SIMPLE[dict], "additionalProperties": values or True}
     return None
+
+
+def why_not_read(annotation: Any) -> str | None:
+    """Why a type is not even tried: it is huge, or means something in a class only."""
+    level, parts = [annotation], 0
+    for _ in range(MAX_DEPTH):
+        if any(each is typing.Self for each in level):
+            return "`Self` says nothing in a parameter: name the class"
+        parts += len(level)
+        level = [inner for each in level for inner in _inside(each)]
+        if not level:
+            return None
+        if parts > _MOST_PARTS:
+            break
+    return f"it is nested deeper than {MAX_DEPTH} levels, or has more than {_MOST_PARTS:,} parts"
+
+
+def _inside(annotation: Any) -> tuple[Any, ...]:
+    """The types in a type; the options of a Literal and the metadata of Annotated are none."""
+    origin, inner = typing.get_origin(annotation), typing.get_args(annotation)
+    if origin is typing.Literal:
+        return ()
+    return inner[:1] if origin is typing.Annotated else inner
 
 
 def is_plain(annotation: Any) -> bool:
@@ -108,11 +136,11 @@ def readable(annotation: Any) -> Any:
     """A type that pydantic reads from JSON as a function's author means it.
 
     A literal of an enum's member is written as that member's value, an iterable is a list, and
-    before Python 3.12 pydantic takes TypedDict from typing_extensions only. Raises TypeError for
+    before Python 3.12 pydantic takes TypedDict from typing_extensions only. Raises ForeignError for
     a class as a value, which nothing in JSON can be.
     """
     if annotation is type or typing.get_origin(annotation) is type:
-        raise TypeError("a class has no JSON form")
+        raise ForeignError
     if sys.version_info < (3, 12) and is_typeddict(annotation):
         return _other_typed_dict(annotation)
     origin, inner = typing.get_origin(annotation), typing.get_args(annotation)
@@ -122,7 +150,7 @@ def readable(annotation: Any) -> Any:
         return typing.Annotated[(readable(inner[0]), *inner[1:])]
     if origin in _UNIONS:
         return typing.Union[tuple(map(readable, inner))]  # noqa: UP007 - their number varies
-    if origin in {collections.abc.Iterable, list}:
+    if origin in {collections.abc.Iterable, list} and inner:
         return types.GenericAlias(list, (readable(inner[0]),))
     return annotation
 
@@ -137,7 +165,8 @@ def shown(annotation: Any) -> str:
     """A type as people write it."""
     if inspect.isroutine(annotation) or inspect.isclass(annotation):
         return str(annotation.__name__)
-    return str(annotation).replace("typing.", "").replace("collections.abc.", "")
+    text = str(annotation).replace("typing.", "").replace("collections.abc.", "")
+    return text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}…"
 
 
 def _choice(values: tuple[Any, ...]) -> dict[str, Any] | None:

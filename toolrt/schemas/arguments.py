@@ -11,8 +11,9 @@ from typing import Any
 
 from toolrt.core.errors import RefusedError
 from toolrt.schemas.coercion import coerced
+from toolrt.schemas.effort import Effort
 from toolrt.schemas.explanations import explain
-from toolrt.schemas.messages import MOST_FAULTS, ArgumentFault, refusal
+from toolrt.schemas.messages import MOST_FAULTS, ArgumentFault, invalid, refusal
 from toolrt.schemas.phrases import describe, shown, visible, with_article
 from toolrt.schemas.plain import NotJsonError, plain
 from toolrt.schemas.settling import Settling
@@ -30,8 +31,12 @@ __all__ = ["ArgumentChecker", "parse_arguments"]
 
 _SCALARS = frozenset({str, int, bool, float, type(None)})
 _SHORT_BITS = 64
+_MOST_CHECKED = 5_000_000
+"""Looks at parts of a value that a check may take; each costs some 0.1 us."""
+_FEW_LOOKS = 16
+"""A schema that never looks more often at any part needs no count of its values."""
 _MOST_EXPLAINED = 5_000
-"""Values times alternatives that are explained one by one; each costs some 15 us and 1.5 KB."""
+"""Looks that are explained one by one; each costs some 15 us and 1.5 KB."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +47,7 @@ class _Ready:
     shapes: Shapes
     settling: Settling
     quick: "_Quick | None" = None
+    effort: Effort | None = None
 
     @property
     def shape(self) -> Shape:
@@ -125,6 +131,8 @@ class ArgumentChecker:
     def check(self, arguments: Any) -> dict[str, Any]:
         """The arguments as the tool gets them. Raises RefusedError with all faults at once."""
         ready = self._ready or self._make_ready()
+        if ready.effort is not None:
+            _refuse_large(arguments, ready.effort)
         if ready.quick is not None:
             quick = ready.quick.check(arguments)
             if quick is not None:
@@ -137,6 +145,8 @@ class ArgumentChecker:
     def check_with_notes(self, arguments: Any) -> tuple[dict[str, Any], list[str]]:
         """As `check`, with a sentence for each value that coercion changed."""
         ready = self._ready or self._make_ready()
+        if ready.effort is not None:
+            _refuse_large(arguments, ready.effort)
         value = _plain_object(arguments)
         if self._fits(ready, value):
             return value, []
@@ -176,7 +186,9 @@ class ArgumentChecker:
         shapes = Shapes(schema)
         settling = Settling(shapes)
         quick = _Quick.of(validator, shapes, settling, self._hidden)
-        self._ready = _Ready(validator, shapes, settling, quick)
+        effort = Effort(schema, tags=True)
+        is_wide = max(effort.by_level) > _FEW_LOOKS
+        self._ready = _Ready(validator, shapes, settling, quick, effort if is_wide else None)
         return self._ready
 
     def _visible_schema(self) -> dict[str, Any]:
@@ -210,8 +222,7 @@ def _filled_in(name: str) -> ArgumentFault:
 
 def _faults(ready: _Ready, value: dict[str, Any]) -> list[ArgumentFault]:
     """What is wrong; of a huge value only the members that are small enough to explain."""
-    budget = _MOST_EXPLAINED // (1 + _alternatives(ready.shapes.root))
-    small = dict(_within(value, budget))
+    small = dict(_within(value, Effort(ready.shapes.root, tags=False)))
     if len(small) == len(value):
         return explain(violations(ready.validator, value), value, ready.shapes)
     found = [one for one in violations(ready.validator, small) if _still_holds(one, value)]
@@ -221,34 +232,24 @@ def _faults(ready: _Ready, value: dict[str, Any]) -> list[ArgumentFault]:
     return [_too_large(ready, name, value[name]) for name in left_out[:MOST_FAULTS]]
 
 
-def _within(value: dict[str, Any], budget: int) -> Iterator[tuple[str, Any]]:
-    """The members that together hold at most `budget` values."""
+def _within(value: dict[str, Any], effort: Effort) -> Iterator[tuple[str, Any]]:
+    """The members that together take no more looks than are explained."""
+    budget = _MOST_EXPLAINED
     for name, item in value.items():
-        size = _size(item, budget)
-        if size <= budget:
-            budget -= size
+        looks = effort.of(item, budget, level=1)
+        if looks <= budget:
+            budget -= looks
             yield name, item
 
 
-def _size(value: Any, most: int) -> int:
-    """How many values there are in `value`; counting stops over `most`."""
-    waiting, size = [value], 0
-    while waiting and size <= most:
-        item = waiting.pop()
-        size += 1
-        if isinstance(item, dict):
-            waiting.extend(item.values())
-        elif isinstance(item, list):
-            waiting.extend(item)
-    return size
-
-
-def _alternatives(schema: Any) -> int:
-    """How many branches the schema has in all: each may break once a value."""
-    if isinstance(schema, Mapping):
-        own = sum(len(schema[word]) for word in ("anyOf", "oneOf") if word in schema)
-        return own + sum(map(_alternatives, schema.values()))
-    return sum(map(_alternatives, schema)) if isinstance(schema, list) else 0
+def _refuse_large(arguments: Any, effort: Effort) -> None:
+    """Raise RefusedError for arguments that would take too long to check."""
+    if not isinstance(arguments, dict) or effort.of(arguments, _MOST_CHECKED) <= _MOST_CHECKED:
+        return
+    name = max(arguments, key=lambda each: effort.of(arguments[each], _MOST_CHECKED, level=1))
+    message = f"`{visible(str(name))}` is too large to be checked against all the forms it may have"
+    fault = ArgumentFault((str(name),), message, "fewer values", shown(arguments[name]))
+    raise invalid(fault, f"send less of `{visible(str(name))}` and call again")
 
 
 def _still_holds(violation: Violation, whole: dict[str, Any]) -> bool:

@@ -10,7 +10,8 @@ from typing import Any
 
 from toolrt.core.errors import RefusedError
 from toolrt.schemas.annotations import field_names, is_model, is_plain
-from toolrt.schemas.generation import UNSUPPORTED, adapter_of
+from toolrt.schemas.foreign import ForeignError
+from toolrt.schemas.generation import adapter_of
 from toolrt.schemas.phrases import place, pointer
 from toolrt.schemas.signatures import (
     EMPTY,
@@ -142,7 +143,7 @@ class _Converter:
     def _made_adapter(self) -> Any:
         try:
             return adapter_of(self.types)
-        except UNSUPPORTED:
+        except ForeignError:
             self.types = {key: each for key, each in self.types.items() if _is_readable(each)}
         return adapter_of(self.types)
 
@@ -162,7 +163,7 @@ def _is_by_name(parameter: Parameter) -> bool:
 def _is_readable(annotation: Any) -> bool:
     try:
         adapter_of({"value": annotation})
-    except UNSUPPORTED:
+    except ForeignError:
         return False
     return True
 

@@ -27,6 +27,7 @@ from toolrt.schemas.validators import Violation
 _CLOSE = 0.6
 _LONGEST_NAME = 64
 _MOST_COMPARED = 500
+_MOST_NAMES = 50
 
 Faults = Iterator[ArgumentFault]
 
@@ -178,30 +179,56 @@ def _extra_items(on: Explaining, violation: Violation) -> Faults:
 
 def _no_branch(on: Explaining, violation: Violation) -> Faults:
     """Of alternatives, explain the one that was meant, when it is clear which."""
-    meant = _meant(violation)
+    branches = at(on.shapes.root, violation.schema_path)
+    branches = branches if isinstance(branches, list) else []
+    meant = _meant(on, violation, branches)
     if meant is not None:
         for inner in meant:
             yield from on.faults(inner)
         return
-    branches = at(on.shapes.root, violation.schema_path)
-    expected = alternatives(branches if isinstance(branches, list) else [], on.shapes.root)
-    yield on.fault(violation.path, expected)
+    yield on.fault(violation.path, alternatives(branches, on.shapes.root))
 
 
-def _meant(violation: Violation) -> tuple[Violation, ...] | None:
-    """The one branch that takes the value's type, and of several the one with its constants."""
+def _meant(
+    on: Explaining, violation: Violation, branches: Sequence[Any]
+) -> tuple[Violation, ...] | None:
+    """The one branch that takes the value's type, and of several the one with its constants, or
+    else with its names.
+    """
     candidates = [
-        branch
-        for branch in violation.branches
+        number
+        for number, branch in enumerate(violation.branches)
         if not any(one.path == violation.path and one.kind == "Type" for one in branch)
     ]
     if len(candidates) > 1:
         candidates = [
-            branch
-            for branch in candidates
-            if not any(one.kind in {"Constant", "Enum"} for one in branch)
+            number
+            for number in candidates
+            if not any(one.kind in {"Constant", "Enum"} for one in violation.branches[number])
         ]
-    return candidates[0] if len(candidates) == 1 else None
+    if len(candidates) > 1:
+        candidates = _of_most_names(on, at(on.value, violation.path), branches, candidates)
+    return violation.branches[candidates[0]] if len(candidates) == 1 else None
+
+
+def _of_most_names(
+    on: Explaining, sent: Any, branches: Sequence[Any], candidates: Sequence[int]
+) -> list[int]:
+    """Of these numbers of branches those that know most names of an object, nearly or truly."""
+    if not isinstance(sent, Mapping) or len(branches) <= max(candidates):
+        return []
+    names = list(sent)[:_MOST_NAMES]
+    known = {number: _known(names, on.shapes.of(branches[number])) for number in candidates}
+    most = max(known.values())
+    return [number for number, count in known.items() if count == most > 0]
+
+
+def _known(names: Sequence[str], shape: Shape) -> int:
+    """Two for each name that the shape has, one for each that it nearly has."""
+    properties = list(shape.properties)
+    is_here = [name in shape.properties for name in names]
+    missing = [name for name, is_known in zip(names, is_here, strict=True) if not is_known]
+    return 2 * sum(is_here) + sum(_near(name, properties) is not None for name in missing)
 
 
 def _many_branches(on: Explaining, violation: Violation) -> Faults:

@@ -5,17 +5,18 @@ them otherwise. What cannot be described is reported all at once, each with its 
 """
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from inspect import isasyncgenfunction, isgeneratorfunction
 from pathlib import Path
 from typing import Any
 
-from toolrt.core.errors import CallError
 from toolrt.core.faults import Fault, FaultError
-from toolrt.schemas.annotations import shown
+from toolrt.schemas.annotations import shown, without_metadata
 from toolrt.schemas.conversion import EXTRA, Adaptor, Placed, field_types, flattened
 from toolrt.schemas.docstrings import read_docstring
-from toolrt.schemas.generation import UNSUPPORTED, Schema, input_schemas, output_schema
+from toolrt.schemas.foreign import ForeignError, looking
+from toolrt.schemas.generation import Schema, input_schemas, is_finite, output_schema
 from toolrt.schemas.signatures import (
     EMPTY,
     VAR_KEYWORD,
@@ -30,6 +31,7 @@ from toolrt.schemas.values import to_plain
 Schemas = tuple[dict[str, Schema], dict[str, Schema]]
 """Those of the fields, and the definitions that they share."""
 
+_IMPORT = "import the type where the function is defined"
 _LEAVE_OUT = "give it a default to leave it out, or bind it with functools.partial"
 
 
@@ -99,37 +101,58 @@ def _unannotated(callee: Callee, parameter: Parameter) -> Fault:
 
 def _supported(callee: Callee) -> tuple[Callee, Schemas, list[Fault]]:
     """The callee without the parameters that have no JSON form, its schemas, and the faults."""
-    schemas = _schemas(callee.visible)
-    if schemas is not None:
-        return callee, schemas, []
-    bad = {each.name: each for each in callee.visible if _schemas((each,)) is None}
-    kept = tuple(each for each in callee.parameters if each.name not in bad)
-    rest = replace(callee, parameters=kept)
-    faults = [_unsupported(callee, each) for each in bad.values()]
-    return rest, _schemas(rest.visible) or ({}, {}), faults
-
-
-def _schemas(parameters: tuple[Parameter, ...]) -> Schemas | None:
-    if any(each.unresolved for each in parameters):
-        return None
     try:
-        return input_schemas(field_types(parameters))
-    except UNSUPPORTED:
-        return None
+        return callee, _schemas(callee.visible), []
+    except ForeignError:
+        bad = {each.name: why for each in callee.visible if (why := _why_not(each)) is not None}
+    rest = replace(callee, parameters=tuple(p for p in callee.parameters if p.name not in bad))
+    faults = [_unsupported(callee, p, bad[p.name]) for p in callee.visible if p.name in bad]
+    try:
+        return rest, _schemas(rest.visible), faults
+    except ForeignError as error:
+        message = f"the parameters of {callee.label} together have no JSON form: {error}"
+        fault = Fault("unsupported-parameter", message.rstrip(": "), hint=WRITE_PARAMETERS)
+        return rest, ({}, {}), [*faults, fault]
 
 
-def _unsupported(callee: Callee, parameter: Parameter) -> Fault:
+def _schemas(parameters: tuple[Parameter, ...]) -> Schemas:
+    """Raises ForeignError when a type is not known, or has no JSON form."""
+    for each in parameters:
+        if each.unresolved:
+            raise ForeignError(each.unresolved)
+    return input_schemas(field_types(parameters))
+
+
+def _why_not(parameter: Parameter) -> str | None:
+    """Why a parameter has no schema, which may be nothing worth telling; None when it has one."""
+    try:
+        _schemas((parameter,))
+    except ForeignError as error:
+        return str(error)
+    return None
+
+
+def _unsupported(callee: Callee, parameter: Parameter, why: str) -> Fault:
     what = f"parameter `{parameter.name}` of {callee.label}"
+    hint = f"{_LEAVE_OUT}, or {WRITE_PARAMETERS}" if why else _LEAVE_OUT
     if parameter.unresolved:
-        reason = f"{what}: its type cannot be resolved ({parameter.unresolved})"
-        hint = f"import the type where the function is defined, or {WRITE_PARAMETERS}"
+        reason = f"{what}: its type cannot be resolved ({why})"
+        is_name = why.endswith("is not defined")
+        hint = f"{_IMPORT}, or {WRITE_PARAMETERS}" if is_name else WRITE_PARAMETERS
     else:
-        reason = f"{what}: `{shown(parameter.annotation)}` has no JSON form"
-        hint = _LEAVE_OUT
+        reason = f"{what}: {_shown(parameter)} has no JSON form" + (f" ({why})" if why else "")
     if parameter.is_required:
         return Fault("unsupported-parameter", reason, hint=hint)
     message = f"{reason}; it is left out and keeps its default"
     return Fault("unsupported-parameter", message, severity="warning")
+
+
+def _shown(parameter: Parameter) -> str:
+    try:
+        with looking():
+            return f"`{shown(without_metadata(parameter.annotation))}`"
+    except ForeignError:
+        return "its type"
 
 
 def _input_schema(callee: Callee, schemas: Schemas, descriptions: Mapping[str, str]) -> Schema:
@@ -180,14 +203,14 @@ def _put_default(schema: Schema, parameter: Parameter, callee: Callee) -> None:
     """The default as JSON, if it has such a form and the type reads it back."""
     if parameter.default is EMPTY or parameter.kind in VARIADIC:
         return
-    try:
+    with suppress(ForeignError), looking():
+        if not is_finite(parameter.default):
+            return
         default = to_plain(parameter.default)
         if not _is_of_its_type(parameter):
             alone = replace(callee, parameters=(parameter,))
             Adaptor(alone, [parameter.key]).bind({parameter.key: default})
-    except CallError:
-        return
-    schema["default"] = default
+        schema["default"] = default
 
 
 def _is_of_its_type(parameter: Parameter) -> bool:

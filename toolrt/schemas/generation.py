@@ -4,18 +4,17 @@ One throw-away TypedDict stands for all fields of a callable: it takes any name 
 `schema`), shares definitions between fields, and reads JSON as JSON: bytes are base64.
 """
 
+import json
 import warnings
 from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any, NotRequired, cast
 
 from toolrt.schemas.annotations import plain_schema, readable
+from toolrt.schemas.foreign import ForeignError, looking
 
 Fields = Mapping[str, Any]
 Schema = dict[str, Any]
-
-UNSUPPORTED = (TypeError, ValueError, NameError, AttributeError, KeyError, RuntimeError)
-"""What pydantic, or a type's own hooks, raise for a type that has no JSON form."""
 
 _MAPPED = ("properties", "$defs", "patternProperties", "dependentSchemas")
 _NESTED = ("items", "additionalProperties", "contains", "not", "if", "then", "else")
@@ -25,8 +24,13 @@ _LISTED = ("anyOf", "oneOf", "allOf", "prefixItems")
 def adapter_of(fields: Fields) -> Any:
     """A pydantic TypeAdapter of an object with these fields, all of them optional.
 
-    Raises one of UNSUPPORTED for a type that pydantic cannot read.
+    Raises ForeignError for a type that pydantic cannot read.
     """
+    with looking():
+        return _adapter(fields)
+
+
+def _adapter(fields: Fields) -> Any:
     from pydantic import ConfigDict, TypeAdapter  # noqa: PLC0415 - only such types need it
     from typing_extensions import TypedDict  # noqa: PLC0415 - typing's lacks the config on 3.11
 
@@ -41,27 +45,44 @@ def adapter_of(fields: Fields) -> Any:
 def input_schemas(fields: Fields) -> tuple[dict[str, Schema], dict[str, Schema]]:
     """The schema of each field, and the definitions that they share.
 
-    Raises one of UNSUPPORTED when a field has no JSON form.
+    Raises ForeignError when a field has no JSON form.
     """
-    simple = {key: plain_schema(each) for key, each in fields.items()}
-    if all(schema is not None for schema in simple.values()):
-        return cast("dict[str, Schema]", simple), {}
-    made = adapter_of(fields).json_schema(schema_generator=_generator())
-    return _without_titles(made).get("properties", {}), made.get("$defs", {})
+    with looking():
+        simple = {key: plain_schema(each) for key, each in fields.items()}
+        if all(schema is not None for schema in simple.values()):
+            return cast("dict[str, Schema]", simple), {}
+        made = _without_titles(_adapter(fields).json_schema(schema_generator=_generator()))
+    properties = made.get("properties", {})
+    if properties.keys() != fields.keys():  # a type that means the record which stands for all
+        raise ForeignError
+    return properties, made.get("$defs", {})
+
+
+def is_finite(value: Any) -> bool:
+    """Whether there is neither NaN nor an infinity in plain containers, nor an endless number."""
+    try:
+        json.dumps(value, allow_nan=False, skipkeys=True, default=lambda _: None)
+    except (ValueError, RecursionError):
+        return False
+    return True
 
 
 def output_schema(annotation: Any) -> Schema | None:
     """The schema of what a callable returns; None when it says nothing about fields."""
-    if plain_schema(annotation) is not None:
+    try:
+        with looking():
+            made = None if plain_schema(annotation) is not None else _output_schema(annotation)
+    except ForeignError:
         return None
+    return made if made and ("properties" in made or "$defs" in made) else None
+
+
+def _output_schema(annotation: Any) -> Schema:
     from pydantic import TypeAdapter  # noqa: PLC0415 - only such types need it
 
-    try:
-        adapter = TypeAdapter(annotation)
-        made = adapter.json_schema(mode="serialization", schema_generator=_generator())
-    except UNSUPPORTED:
-        return None
-    return _without_titles(made) if "properties" in made or "$defs" in made else None
+    adapter = TypeAdapter(annotation)
+    made = adapter.json_schema(mode="serialization", schema_generator=_generator())
+    return _without_titles(made)
 
 
 @cache
@@ -74,39 +95,61 @@ def _generator() -> Any:
         def field_title_should_be_set(self, schema: Any) -> bool:  # noqa: ARG002 - pydantic's name
             return False
 
+        def generate_inner(self, schema: Any) -> Schema:
+            made: Schema = super().generate_inner(schema)
+            return _without_format_of_any_path(made, schema)
+
         def bytes_schema(self, schema: Any) -> Schema:
             """Base64 wherever we read or write it; a model's own config may say otherwise."""
-            made = super().bytes_schema(schema)
-            is_base64 = made.get("format") == "base64url" or self.mode == "serialization"
-            return {"type": "string", "contentEncoding": "base64"} if is_base64 else made
+            made: Schema = super().bytes_schema(schema)
+            return _as_base64(made, is_written=self.mode == "serialization")
+
+        def default_schema(self, schema: Any) -> Schema:
+            """Without what JSON cannot carry: the field may be left out all the same."""
+            made: Schema = super().default_schema(schema)
+            if not is_finite(made.get("default")):
+                del made["default"]
+            return made
 
         def dataclass_schema(self, schema: Any) -> Schema:
-            return self._closed(super().dataclass_schema(schema))
+            return _closed(super().dataclass_schema(schema), self.mode)
 
         def typed_dict_schema(self, schema: Any) -> Schema:
-            return self._closed(super().typed_dict_schema(schema))
+            return _closed(super().typed_dict_schema(schema), self.mode)
 
         def model_schema(self, schema: Any) -> Schema:
             made = super().model_schema(schema)
-            return made if schema.get("root_model") else self._closed(made)
-
-        def _closed(self, made: Schema) -> Schema:
-            """A record takes its own fields only, unless it says `extra="allow"`.
-
-            Pydantic drops the others in silence, and with them what a misspelt one meant.
-            """
-            if self.mode == "validation" and "properties" in made:
-                made.setdefault("additionalProperties", False)
-            return made
+            return made if schema.get("root_model") else _closed(made, self.mode)
 
     return Generator
 
 
-def _without_titles(made: Schema) -> Schema:
-    """Take out the titles that only repeat the names of classes, and `format: path`.
+def _closed(made: Schema, mode: str) -> Schema:
+    """A record takes its own fields only, unless it says `extra="allow"`.
 
-    That format has a meaning of its own in manifests: a path below a root.
+    Pydantic drops the others in silence, and with them what a misspelt one meant.
     """
+    if mode == "validation" and "properties" in made:
+        made.setdefault("additionalProperties", False)
+    return made
+
+
+def _as_base64(made: Schema, *, is_written: bool) -> Schema:
+    is_base64 = made.get("format") == "base64url" or is_written
+    return {"type": "string", "contentEncoding": "base64"} if is_base64 else made
+
+
+def _without_format_of_any_path(made: Schema, core: Mapping[str, Any]) -> Schema:
+    """A plain `pathlib.Path` is any path; only what its author marks so is held inside a root."""
+    extra = core.get("metadata", {}).get("pydantic_js_extra")
+    is_marked = isinstance(extra, dict) and "format" in extra
+    if core["type"] == "lax-or-strict" and made.get("format") == "path" and not is_marked:
+        del made["format"]
+    return made
+
+
+def _without_titles(made: Schema) -> Schema:
+    """Take out the titles that only repeat the names of classes, and formats of pydantic's own."""
     made.pop("title", None)
     for definition in made.get("$defs", {}).values():
         definition.pop("title", None)
@@ -117,7 +160,7 @@ def _without_titles(made: Schema) -> Schema:
 def _drop_path_format(schema: Any) -> None:
     if not isinstance(schema, dict):
         return
-    if schema.get("format") in {"path", "file-path", "directory-path"}:
+    if schema.get("format") in {"file-path", "directory-path"}:
         del schema["format"]
     for word in _MAPPED:
         for each in schema.get(word, {}).values():

@@ -34,8 +34,8 @@ ROLES: Final[Mapping[str, Role]] = {
 OWN_WORDS: Final = frozenset({"from", "default_from", "sensitive", "root", "allow_dash"})
 """What toolrt adds at a parameter."""
 
-ITEM_WORDS: Final = frozenset({"sensitive", "root", "allow_dash"})
-"""Those that the items of an array of paths may have too."""
+PATH_WORDS: Final = frozenset({"sensitive", "root", "allow_dash"})
+"""Those that a path anywhere inside a parameter may have too."""
 
 IN_PLACE: Final = frozenset(
     ("allOf", "anyOf", "oneOf", "not", "if", "then", "else", "dependentSchemas")

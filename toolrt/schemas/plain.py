@@ -52,7 +52,14 @@ def plain(value: Any, depth: int = MAX_DEPTH) -> Any:
         if not math.isfinite(value):
             raise NotJsonError(f"is {value}, which JSON does not have")
         return value
-    return plain(_base(value), depth)
+    return plain(_of_subclass(value), depth)
+
+
+def without_surrogates(text: str) -> str:
+    """`text` with U+FFFD for every half of a character, so that it can be written as UTF-8."""
+    if text.isascii():
+        return text
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def _object(value: dict[Any, Any], depth: int) -> dict[str, Any]:
@@ -99,6 +106,16 @@ def _name(key: Any) -> str:
         error.path = (text,)
         raise
     return text
+
+
+def _of_subclass(value: Any) -> Any:
+    try:
+        return _base(value)
+    except NotJsonError:
+        raise
+    except BaseException as error:  # what a type makes of itself is code of its author
+        kind, what = type(value).__name__, type(error).__name__
+        raise NotJsonError(f"is of type {kind}, which cannot be read ({what})") from error
 
 
 def _base(value: Any) -> Any:

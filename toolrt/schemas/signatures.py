@@ -9,6 +9,7 @@ import inspect
 import types
 import typing
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,8 @@ from typing_extensions import Unpack, is_typeddict
 
 from toolrt.core.context import Context
 from toolrt.core.faults import Fault, FaultError
-from toolrt.schemas.annotations import optional, unqualified, without_metadata
+from toolrt.schemas.annotations import optional, unqualified, why_not_read, without_metadata
+from toolrt.schemas.foreign import ForeignError, looking
 
 EMPTY = inspect.Parameter.empty
 POSITIONAL_ONLY = inspect.Parameter.POSITIONAL_ONLY
@@ -92,13 +94,9 @@ def read_callee(fn: Callable[..., Any], root: Path | None = None, *, skip: int =
     Raises FaultError when there is no signature to read.
     """
     function = _function(fn)
-    place = place_of(fn, root)
     name = name_of(fn)
-    try:
-        signature = inspect.signature(fn)
-    except (ValueError, TypeError) as error:
-        message = f"the signature of `{name}` cannot be read: it is not written in Python"
-        raise FaultError(Fault("unreadable-signature", message, hint=WRITE_PARAMETERS)) from error
+    signature = _signature(fn, function, name)
+    place = place_of(fn, root)
     hints = _Hints(function)
     bound = frozenset(fn.keywords) if isinstance(fn, functools.partial) else frozenset()
     raw = list(signature.parameters.values())[skip:]
@@ -118,7 +116,8 @@ def name_of(fn: Any) -> str:
     """The name that a callable goes by."""
     while isinstance(fn, functools.partial):
         fn = fn.func
-    return getattr(fn, "__name__", None) or type(fn).__name__
+    name = getattr(fn, "__name__", None)
+    return name if isinstance(name, str) and name else type(fn).__name__
 
 
 def place_of(fn: Any, root: Path | None = None) -> str:
@@ -129,6 +128,20 @@ def place_of(fn: Any, root: Path | None = None) -> str:
     filename: str = code.co_filename
     below = f"{root}/" if root is not None else ""
     return f"{filename.removeprefix(below)}:{code.co_firstlineno}"
+
+
+def _signature(fn: Any, function: Any, name: str) -> inspect.Signature:
+    why = "it is not written in Python"
+    try:
+        inspect.unwrap(function)
+        return inspect.signature(fn)
+    except (ValueError, TypeError) as error:
+        if "wrapper loop" in str(error):
+            why = "its `__wrapped__` leads back to itself"
+        elif isinstance(fn, functools.partial):
+            why = "the partial binds arguments that it does not take"
+    message = f"the signature of `{name}` cannot be read: {why}"
+    raise FaultError(Fault("unreadable-signature", message, hint=WRITE_PARAMETERS))
 
 
 def _function(fn: Any) -> Any:
@@ -165,34 +178,55 @@ class _Hints:
 
     def __init__(self, function: Any) -> None:
         self._function = function
-        try:
-            self._hints: Mapping[str, Any] | None = typing.get_type_hints(
-                function, include_extras=True
-            )
-        except (NameError, AttributeError, TypeError, SyntaxError, ValueError):
-            self._hints = None
+        self._written: Mapping[str, Any] = getattr(function, "__annotations__", {})
+        self._hints: Mapping[str, Any] | None = None
+        with suppress(ForeignError), looking():
+            if all(why_not_read(each) is None for each in self._written.values()):
+                self._hints = typing.get_type_hints(function, include_extras=True)
 
-    def of(self, name: str, written: Any) -> tuple[Any, str | None]:
-        """The type of a parameter, and why it could not be resolved."""
-        if self._hints is not None:
-            return self._hints.get(name, written), None
-        stand_in = types.SimpleNamespace(__annotations__={name: written})
-        scope = getattr(inspect.unwrap(self._function), "__globals__", {})
-        try:
-            return typing.get_type_hints(stand_in, scope, include_extras=True)[name], None
-        except (NameError, AttributeError, TypeError, SyntaxError, ValueError) as error:
-            return Any, str(error)
+    def of(self, name: str, written: Any) -> Any:
+        """The type of a parameter. Raises ForeignError, or what its own code does."""
+        found = written if why_not_read(written) else self._resolved(name, written)
+        why = why_not_read(found)
+        if why is not None:
+            raise ForeignError(why)
+        return found
 
     def returns(self) -> Any:
-        written = getattr(self._function, "__annotations__", {}).get("return", EMPTY)
-        return EMPTY if written is EMPTY else self.of("return", written)[0]
+        written = self._written.get("return", EMPTY)
+        with suppress(ForeignError), looking():
+            return EMPTY if written is EMPTY else self.of("return", written)
+        return EMPTY
+
+    def _resolved(self, name: str, written: Any) -> Any:
+        if self._hints is not None:
+            return self._hints.get(name, written)
+        stand_in = types.SimpleNamespace(__annotations__={name: written})
+        scope = getattr(inspect.unwrap(self._function), "__globals__", {})
+        return typing.get_type_hints(stand_in, scope, include_extras=True)[name]
 
 
 def _parameter(raw: inspect.Parameter, hints: _Hints) -> Parameter:
+    try:
+        with looking():
+            return _read(raw, hints)
+    except ForeignError as error:
+        return Parameter(
+            name=raw.name,
+            key=raw.name,
+            kind=raw.kind,
+            annotation=Any,
+            default=raw.default,
+            is_required=raw.default is EMPTY and raw.kind not in VARIADIC,
+            unresolved=str(error) or "pydantic cannot read it",
+        )
+
+
+def _read(raw: inspect.Parameter, hints: _Hints) -> Parameter:
     is_annotated = raw.annotation is not EMPTY and not isinstance(
         raw.annotation, typing.ParamSpecArgs | typing.ParamSpecKwargs
     )
-    annotation, unresolved = hints.of(raw.name, raw.annotation) if is_annotated else (Any, None)
+    annotation = hints.of(raw.name, raw.annotation) if is_annotated else Any
     made = Parameter(
         name=raw.name,
         key=raw.name,
@@ -202,7 +236,6 @@ def _parameter(raw: inspect.Parameter, hints: _Hints) -> Parameter:
         is_required=raw.default is EMPTY and raw.kind not in VARIADIC,
         is_annotated=is_annotated,
         is_context=_is_context(annotation),
-        unresolved=unresolved,
     )
     if raw.default is None and is_annotated:
         return replace(made, annotation=optional(annotation))

@@ -18,11 +18,20 @@ from collections.abc import (
     ValuesView,
 )
 from collections.abc import Set as AbstractSet
+from itertools import chain
 from typing import Any
 
 from toolrt.core.errors import BindingError
 
-_ENDLESS = "contains itself, or is nested too deeply"
+MAX_ANSWER_DEPTH = 200
+"""The most containers in one another that an answer may have, wherever it comes from.
+
+Everything between a binding and a caller walks the whole value, the writer of JSON in C with a
+limit of its own at 255 (pydantic_core), the rest with a few Python frames a level.
+"""
+
+_ENDLESS = f"contains itself, or is nested deeper than {MAX_ANSWER_DEPTH} levels"
+_CONTAINERS = frozenset({dict, list})
 _SCALARS = frozenset({str, int, bool, type(None)})
 _TEXTS = frozenset({str})
 
@@ -41,8 +50,8 @@ def to_plain(value: Any) -> Any:
     type which has no JSON form.
     """
     try:
-        return value if _is_plain(value) else _made_plain(value)
-    except (NotPlainError, KeyboardInterrupt):
+        return value if _is_plain(value) else _in_bounds(_made_plain(value))
+    except NotPlainError:
         raise
     except BaseException as error:  # serialisers of the value's own are user code
         is_endless = isinstance(error, RecursionError)
@@ -50,16 +59,35 @@ def to_plain(value: Any) -> Any:
         raise NotPlainError(f"the tool returned {_what(value)} that {reason}") from error
 
 
-def _is_plain(value: Any) -> bool:
+def is_too_deep(value: Any) -> bool:
+    """Whether a JSON value has more than MAX_ANSWER_DEPTH containers in one another."""
+    level = [value] if type(value) in _CONTAINERS else []
+    for _ in range(MAX_ANSWER_DEPTH):
+        inside = [each.values() if type(each) is dict else each for each in level]
+        level = [each for each in chain.from_iterable(inside) if type(each) in _CONTAINERS]
+        if not level:
+            return False
+    return True
+
+
+def _in_bounds(made: Any) -> Any:
+    if is_too_deep(made):
+        raise RecursionError
+    return made
+
+
+def _is_plain(value: Any, depth: int = MAX_ANSWER_DEPTH) -> bool:
+    """Whether there is nothing to do; false as well for a value with more levels than `depth`."""
     kind = type(value)
     if kind is dict:
-        return _TEXTS.issuperset(map(type, value)) and _are_plain(value.values())
+        is_keyed = depth > 0 and _TEXTS.issuperset(map(type, value))
+        return is_keyed and _are_plain(value.values(), depth - 1)
     if kind is list:
-        return _are_plain(value)
+        return depth > 0 and _are_plain(value, depth - 1)
     return kind in _SCALARS or (kind is float and math.isfinite(value))
 
 
-def _are_plain(values: Iterable[Any]) -> bool:
+def _are_plain(values: Iterable[Any], depth: int) -> bool:
     """A plain loop: for the few values of a usual answer it beats sets, maps and generators."""
     for value in values:
         kind = type(value)
@@ -67,7 +95,7 @@ def _are_plain(values: Iterable[Any]) -> bool:
             continue
         if kind is float and math.isfinite(value):
             continue
-        if not _is_plain(value):
+        if not _is_plain(value, depth):
             return False
     return True
 
@@ -110,7 +138,14 @@ def _base64(value: bytes | bytearray | memoryview) -> str:
 
 
 def _mapping(value: Mapping[Any, Any]) -> dict[str, Any]:
-    return {_key(key): _made_plain(item) for key, item in value.items()}
+    made: dict[str, Any] = {}
+    for key, item in value.items():
+        name = _key(key)
+        if name in made:
+            message = f"the tool returned a mapping with two keys that are both written `{name}`"
+            raise NotPlainError(message, hint="use texts as keys")
+        made[name] = _made_plain(item)
+    return made
 
 
 def _key(key: Any) -> str:

@@ -12,10 +12,10 @@ from toolrt.core.names import did_you_mean
 from toolrt.schemas.fitting import is_of_type
 from toolrt.schemas.keywords import (
     FORMATS,
-    ITEM_WORDS,
     OTHER_TYPE_NAMES,
     OTHER_WORDS,
     OWN_WORDS,
+    PATH_WORDS,
     ROLES,
     SILENT_FORMATS,
 )
@@ -170,12 +170,9 @@ class Walk:
 
 def _own_words(schema: Schema, path: Path) -> frozenset[str]:
     """The words of toolrt's that mean something in the schema at `path`."""
-    if path[:1] == ("properties",):
-        if len(path) == 2:  # noqa: PLR2004 - a property of the root
-            return OWN_WORDS
-        if path[2:] == ("items",) and schema.get("format") == "path":
-            return ITEM_WORDS
-    return frozenset({"sensitive"})
+    if path[:1] == ("properties",) and len(path) == 2:  # noqa: PLR2004 - a property of the root
+        return OWN_WORDS
+    return PATH_WORDS if schema.get("format") == "path" else frozenset({"sensitive"})
 
 
 def _type(walk: Walk, _schema: Schema, value: Any, path: Path) -> None:
@@ -196,7 +193,11 @@ def _format(walk: Walk, _schema: Schema, value: Any, path: Path) -> None:
         return
     message = f"unknown format `{visible(value)}`: it checks nothing"
     walk.fault(
-        "unknown-format", message, *path, hint=did_you_mean(value, FORMATS), severity="warning"
+        "unknown-format",
+        message,
+        *path,
+        hint=did_you_mean(value, {*FORMATS, "path"}),
+        severity="warning",
     )
 
 

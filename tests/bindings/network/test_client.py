@@ -1,5 +1,6 @@
 import asyncio
 import errno
+import gc
 import gzip
 import json
 import socket
@@ -12,10 +13,14 @@ from pathlib import Path
 
 import pytest
 
+import toolrt
+import toolrt.testing
+from tests.bindings.network.conftest import Web, invocation
 from tests.loopback import RESET, json_reply, loopback, refused_port, reply
-from toolrt.bindings.network import Guard, TlsFiles
+from toolrt.bindings.network import Guard, Network, TlsFiles
 from toolrt.bindings.network.failures import no_address, unreachable
 from toolrt.core.errors import AttemptTimeoutError, BindingError
+from toolrt.testing import write_files
 
 pytestmark = pytest.mark.anyio
 
@@ -497,3 +502,130 @@ def test_the_first_call_imports_the_client_libraries_off_the_loop(tmp_path):
 
     assert on_main_thread == {"aiohttp": False, "httpx": False}
     assert codes == ["execution-failed"] * 3
+
+
+# whose connections they are
+
+
+def served(message):
+    """A URL whose connections `message` answers, from a thread of its own, for plain sockets."""
+    listening = socket.create_server(("127.0.0.1", 0))
+
+    def serve():
+        while True:
+            try:
+                connection, _ = listening.accept()
+            except OSError:
+                return
+            threading.Thread(target=speak, args=(connection,), daemon=True).start()
+
+    def speak(connection):
+        with connection:
+            while connection.recv(65536):
+                connection.sendall(message)
+
+    threading.Thread(target=serve, daemon=True).start()
+    return listening, f"http://127.0.0.1:{listening.getsockname()[1]}/"
+
+
+def open_fds():
+    gc.collect()
+    return len(list(Path("/proc/self/fd").iterdir()))
+
+
+def ask_from_two_loops(url):
+    web = Web(Network())
+    client = web.client(url)
+
+    def ask():
+        return asyncio.run(client.send(web.request("POST", url, body=b"x"), invocation()))
+
+    assert ask().content == b"good"
+    for again in (ask, lambda: asyncio.run(web.send(url))):
+        with pytest.raises(BindingError, match="another event loop") as failed:
+            again()
+        assert (failed.value.sent, failed.value.retryable) == ("never", False)
+        assert "open a runtime in each" in failed.value.hint
+    asyncio.run(web.network.close())
+
+
+@pytest.mark.filterwarnings("ignore::ResourceWarning")  # the first loop ends with them open
+def test_another_event_loop_is_refused_clearly_and_nothing_leaks():
+    listening, url = served(reply("good"))
+    before = open_fds()
+    ask_from_two_loops(url)
+    assert open_fds() <= before + 1  # the server's end of it may be there still
+    listening.close()
+
+
+def test_two_runs_in_one_process_have_a_loop_and_connections_each(tmp_path):
+    listening, url = served(json_reply("[1]"))
+    files = {"tools.d/t.yaml": f"tools: {{ask: {{description: Ask., http: '{url}'}}}}"}
+    project = write_files(tmp_path, files)
+    toolrt.run("ask", project=project)
+    before = open_fds()
+    assert [toolrt.run("ask", project=project).data for _ in range(2)] == [[1], [1]]
+    assert open_fds() <= before + 1
+    listening.close()
+
+
+async def test_after_its_runtime_is_closed_a_tool_fails_at_once():
+    async with loopback(reply("good")) as server:
+        files = {"tools.d/t.yaml": f"tools: {{ask: {{description: Ask., http: '{server.url}'}}}}"}
+        async with toolrt.testing.open_files(files) as rt:
+            assert (await rt.call("ask", {})).status == "success"
+        started = time.monotonic()
+        result = await rt.call("ask", {})
+
+        assert (result.status, result.attempts <= 1) == ("error", True)
+        assert result.error.code != "internal"
+        assert "closed" in f"{result.error.message} {result.error.hint}"
+        assert time.monotonic() - started < 0.2
+        assert len(server.heard) == 1
+
+
+async def test_another_thread_may_close_the_connections(web):
+    async with loopback(reply("good")) as server:
+        await web.send(server.url)
+        await asyncio.to_thread(lambda: asyncio.run(web.network.close()))
+        error = await failure(web.send(server.url))
+
+        assert "closed" in error.message
+        assert server.connections == 1
+
+
+async def test_after_close_nothing_is_sent_and_the_error_says_so(web):
+    async with loopback(reply("good")) as server:
+        client = web.client(server.url)
+        await client.send(web.request("POST", server.url, body=b"x"), web.invocation)
+        await web.network.close()
+        started = time.monotonic()
+        for late in (client, web.client(server.url)):
+            error = await failure(late.send(web.request("POST", server.url), web.invocation))
+            assert (error.sent, error.retryable) == ("never", False)
+            assert "it is closed" in error.message
+            assert "before the runtime is closed" in error.hint
+        assert time.monotonic() - started < 0.1
+        assert len(server.heard) == 1
+
+
+async def test_closing_while_a_pool_is_opened_leaves_none_open(web):
+    async with loopback(reply("good")) as server:
+        sending = asyncio.create_task(web.send(server.url))
+        await asyncio.sleep(0)
+        await web.network.close()
+        with pytest.raises(BindingError):
+            await sending
+
+    assert not web.network._transports
+
+
+async def test_closing_ends_what_is_on_its_way(web):
+    async with loopback(b"") as server:
+        sending = asyncio.create_task(web.send(server.url, "POST", b"x"))
+        await server.until_heard(1)
+        await web.network.close()
+        async with asyncio.timeout(1):
+            error = await failure(sending)
+
+    assert error.sent == "maybe"

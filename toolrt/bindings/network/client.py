@@ -28,9 +28,12 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("toolrt.http")
 
+_OTHER_LOOP = "open a runtime in each event loop, and call its tools there"
+_CLOSED = "call tools before the runtime is closed, such as inside of `async with toolrt.open(…)`"
+
 
 class Network:
-    """The pools of one runtime.
+    """The pools of one runtime, which belong to the event loop that used them first.
 
     `resolve` stands in for the system's name service. `transport` stands in for every connection:
     any `httpx.AsyncBaseTransport`, such as a test's `httpx.MockTransport`; it closes with the
@@ -46,17 +49,43 @@ class Network:
         self._stand_in = transport
         self._transports: dict[tuple[Guard, TlsFiles | None], AsyncBaseTransport] = {}
         self._opening = asyncio.Lock()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._is_closed = False
+
+    def enter(self) -> None:
+        """Before each use of a pool. Raises BindingError for a network that cannot be used here."""
+        here = asyncio.get_running_loop()
+        if self._loop is not here:
+            self._loop = self._loop or here
+            if self._loop is not here:
+                raise _unusable("its connections belong to another event loop", _OTHER_LOOP)
+        if self._is_closed:
+            raise _unusable("it is closed", _CLOSED)
 
     async def transport(self, guard: Guard, tls: TlsFiles | None) -> "AsyncBaseTransport":
         """A pool of its own for each guard: no connection serves those who might not open it."""
         key = (guard, tls)
+        self.enter()
         async with self._opening:
+            self.enter()
             if key not in self._transports:
                 self._transports[key] = await self._open(guard, tls)
             return self._transports[key]
 
     async def close(self) -> None:
-        """Close every connection."""
+        """Close every connection, from whichever event loop; nothing is sent any more."""
+        self._is_closed = True
+        loop = self._loop
+        if loop is None or loop is asyncio.get_running_loop():
+            async with self._opening:
+                await self._close()
+        elif loop.is_running():
+            closing = asyncio.run_coroutine_threadsafe(self._close(), loop)
+            await asyncio.wrap_future(closing)
+        else:
+            await self._close()
+
+    async def _close(self) -> None:
         while self._transports:
             _, transport = self._transports.popitem()
             await transport.aclose()
@@ -83,6 +112,7 @@ class Client:
 
     async def open(self) -> "AsyncBaseTransport":
         """Get ready to send, which the first time imports httpx. Raises BindingError."""
+        self._network.enter()
         if self._own is None:
             endpoint = self._endpoint
             guard = endpoint.guard.with_own(endpoint.origin.host)
@@ -139,6 +169,15 @@ class Client:
         # our certificate is for the endpoint alone
         trusted = TlsFiles(ca=endpoint.tls.ca) if endpoint.tls and endpoint.tls.ca else None
         return await self._network.transport(endpoint.guard, trusted)
+
+
+def _unusable(reason: str, hint: str) -> BindingError:
+    return BindingError(
+        f"the network of this runtime cannot be used: {reason}",
+        code="unavailable",
+        sent="never",
+        hint=hint,
+    )
 
 
 def _log_failure(error: BindingError, request: "Request", invocation: Invocation) -> None:

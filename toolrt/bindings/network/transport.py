@@ -2,8 +2,8 @@
 
 The only module that knows aiohttp; its exceptions end here. Whatever spelling a host has, what is
 dialled is an address, and every socket is made by `_Connector._socket`, which asks the guard.
-Redirects, cookies, decompression, proxies from the environment and aiohttp's own second sending of
-idempotent requests are off.
+A kept connection is used again only if it is spotless (`reuse`). Redirects, cookies, decompression,
+proxies from the environment and aiohttp's own second sending of idempotent requests are off.
 """
 
 import socket
@@ -22,6 +22,7 @@ from yarl import URL
 from toolrt.bindings.network.addresses import Guard, blocked_target
 from toolrt.bindings.network.bodies import decoded
 from toolrt.bindings.network.failures import lost, no_address, no_connection, unreachable
+from toolrt.bindings.network.reuse import is_spotless, take_up
 from toolrt.bindings.threads import aside
 from toolrt.core.calls import Invocation
 from toolrt.core.errors import BindingError
@@ -129,6 +130,10 @@ class _Connector(aiohttp.TCPConnector):
 
     async def connect(self, *args: Any, **kwargs: Any) -> Any:
         connection = await super().connect(*args, **kwargs)
+        while not is_spotless(connection.protocol):
+            connection.close()
+            connection = await super().connect(*args, **kwargs)
+        take_up(connection)
         running = _RUNNING.get()
         if running is not None:
             running.sent = "maybe"

@@ -69,7 +69,7 @@ def _pairs(
         yield from _members(json_text, "--json")
     for token in tokens:
         if token == "-":  # noqa: S105 - a dash, not a password
-            yield from _members(sys.stdin.buffer.read(_MOST_BYTES + 1), "-")
+            yield from _members(_stdin(), "-")
         elif token.startswith("@"):
             yield from _members(_file(token[1:], token), token)
         else:
@@ -148,6 +148,14 @@ def _remedy(name: str, text: str, schema: Mapping[str, Any]) -> str | None:
         return f"for text write {name}={_short(text)} or {name}:='{_short(json.dumps(text))}'"
     kind = next((kind for kind in _EXAMPLES if kind in types), None)
     return f"`{name}` takes {_A[kind]}, such as {name}{_EXAMPLES[kind]}" if kind else None
+
+
+def _stdin() -> bytes:
+    try:
+        return sys.stdin.buffer.read(_MOST_BYTES + 1) or b""
+    except OSError as error:
+        hint = "pipe the arguments in, or write them: key=value"
+        raise Misuse(f"stdin cannot be read: {error.strerror}", hint=hint) from error
 
 
 def _file(path: str, token: str) -> str:

@@ -1,21 +1,25 @@
-"""Bugs: what the log tells of one, and a report worth pasting, free of what the user typed."""
+"""Bugs: what the log tells of one, and a report worth pasting, free of what the user typed.
+
+Whatever is told of an exception, and of those behind it, has its secrets masked.
+"""
 
 import contextlib
 import logging
 import os
 import platform
-import re
 import sys
 import tempfile
 import traceback
 from collections.abc import Iterator, Sequence
 
 from toolrt import __version__
+from toolrt.core.redaction import redacted
+from toolrt.faces.output import visible
 
 _TOLD = ("toolrt.calls", "toolrt.http")
 """What `--verbose` shows: a line for each call, and one for each request without an answer."""
 
-_VALUE = re.compile(r"^([^=]{1,60}=).*", re.DOTALL)
+_LONGEST_KEY = 60
 
 
 def write_report(error: BaseException, args: Sequence[str]) -> str:
@@ -24,6 +28,11 @@ def write_report(error: BaseException, args: Sequence[str]) -> str:
     with os.fdopen(handle, "w", encoding="utf-8", errors="backslashreplace") as file:
         file.write(_report(error, args))
     return path
+
+
+def show_trace(error: BaseException) -> None:
+    """Says on stderr where it came from."""
+    sys.stderr.write(_trace(error) + "\n")
 
 
 class Witness(logging.Handler):
@@ -70,15 +79,22 @@ def _report(error: BaseException, args: Sequence[str]) -> str:
     return "\n".join(
         [
             f"toolrt {__version__} on Python {platform.python_version()}, {platform.platform()}",
-            f"command: toolrt {' '.join(_masked(args))}",
+            redacted(visible(f"command: toolrt {' '.join(map(_masked, args))}")),
             f"executable: {sys.executable}",
             "",
-            *(line.rstrip("\n") for line in traceback.format_exception(error)),
+            _trace(error),
             "",
         ]
     )
 
 
-def _masked(args: Sequence[str]) -> list[str]:
-    """The arguments without values: `key=value` is `key=…`, JSON is `…`."""
-    return ["…" if arg.lstrip().startswith("{") else _VALUE.sub(r"\1…", arg) for arg in args]
+def _trace(error: BaseException) -> str:
+    return visible(redacted("".join(traceback.format_exception(error)).rstrip("\n")))
+
+
+def _masked(arg: str) -> str:
+    """An argument without its value: `key=value` is `key=…`, JSON and long texts are `…`."""
+    key, sign, _ = arg.partition("=")
+    if len(key) > _LONGEST_KEY or arg.lstrip().startswith(("{", "[", '"')):
+        return "…"
+    return f"{key}=…" if sign else arg

@@ -18,6 +18,8 @@ EXAMPLES = (
     ("toolrt check -o json", "for editors and CI"),
 )
 
+_MOST_NAMES = 3
+
 
 @click.command("check", cls=Verb, examples=EXAMPLES)
 @click.option("--strict", is_flag=True, help="Fail on warnings and unavailable tools as well.")
@@ -26,6 +28,7 @@ EXAMPLES = (
 def verb(settings: Settings, *, strict: bool, no_import: bool) -> Exit:
     """Read every file of the project, compile every tool, and say what is wrong. Nothing is called.
 
+    A reason why several tools are unavailable is told once; documents name it with each tool.
     Ends with 0 when nothing is wrong, with 3 when something is.
     """
     from toolrt import runtime  # noqa: PLC0415 - `--help` loads no runtime
@@ -60,10 +63,25 @@ def _text(
     if loaded.diagnostics:
         parts += [rendered(loaded.diagnostics, loaded, color=screen.has_color()), ""]
     parts += [
-        f"{screen.paint('unavailable', fg='yellow')}: {tool}: {one_line(reason)}"
-        for tool, reason in missing
+        f"{screen.paint('unavailable', fg='yellow')}: {tools}: {one_line(reason)}"
+        for tools, reason in _by_reason(missing)
     ]
     return "\n".join([*parts, _summary(loaded, len(missing), settings, passes=passes)])
+
+
+def _by_reason(missing: list[tuple[str, str]]) -> list[tuple[str, str]]:
+    """Each reason once, such as that of a target, with the tools that it concerns."""
+    tools: dict[str, list[str]] = {}
+    for tool, reason in missing:
+        tools.setdefault(reason, []).append(tool)
+    return [(_named(names), reason) for reason, names in tools.items()]
+
+
+def _named(tools: list[str]) -> str:
+    if len(tools) == 1:
+        return tools[0]
+    names = [*tools[:_MOST_NAMES], *(["…"] if len(tools) > _MOST_NAMES else [])]
+    return f"{count(len(tools), 'tool')} ({', '.join(names)})"
 
 
 def _summary(loaded: "Compiled", missing: int, settings: Settings, *, passes: bool) -> str:

@@ -9,6 +9,7 @@ import sys
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from importlib.metadata import PackageNotFoundError, requires, version
+from tempfile import TemporaryFile, gettempdir
 from typing import Literal
 
 import click
@@ -68,6 +69,7 @@ def _machine() -> Iterator[Finding]:
     )
     yield _ability("prlimit", hasattr(resource, "prlimit"), "no limits on processes")
     yield _open_files()
+    yield _temporary_files()
 
 
 def _python() -> Finding:
@@ -114,6 +116,15 @@ def _open_files() -> Finding:
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     status: Literal["ok", "missing"] = "ok" if soft >= _FEWEST_FILES else "missing"
     return Finding("open files", status, f"{soft} at once, {hard} if raised")
+
+
+def _temporary_files() -> Finding:
+    try:
+        with TemporaryFile():
+            return Finding("temporary files", "ok", gettempdir())
+    except OSError:
+        lacks = "no folder can be written; needed by tools of kind command and shell: name one"
+        return Finding("temporary files", "missing", f"{lacks} in TMPDIR")
 
 
 def _project(settings: Settings) -> Iterator[Finding]:

@@ -22,8 +22,10 @@ def tell(stop: Stop, args: Sequence[str]) -> int:
 
     `args` tell the format: what is wrong with them keeps a verb from having a screen.
     """
+    from toolrt.core.redaction import redacted  # noqa: PLC0415 - only for mistakes
     from toolrt.faces.output import Screen  # noqa: PLC0415 - only for mistakes
 
+    stop.message, stop.hint = redacted(stop.message), stop.hint and redacted(stop.hint)
     screen = Screen(format=_format_in(args))
     if screen.format == "text" and stop.report:
         screen.complain(f"{stop.report}\n")
@@ -31,6 +33,17 @@ def tell(stop: Stop, args: Sequence[str]) -> int:
         screen.show(_document(stop), str)
     screen.complain(explained(screen, stop.code, stop.message, hint=stop.hint, next_=stop.next))
     return stop.status
+
+
+def reported(bug: BaseException, args: Sequence[str]) -> str:
+    """Writes the report of a bug; says where it is, or why there is none."""
+    from toolrt.faces.cli.bugs import write_report  # noqa: PLC0415 - only for bugs
+
+    try:
+        return f"a report is in {write_report(bug, args)}"
+    except OSError as error:
+        why = (error.strerror or "unknown error").lower()
+        return f"its report could not be written ({why}): `-v` shows what it says"
 
 
 def explained(

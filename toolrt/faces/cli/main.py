@@ -4,18 +4,20 @@ Expected ends say what is wrong and what to try; a bug writes a report and says 
 interruption is silent. Verbs load when they are used, so that `--help` is as quick as click.
 """
 
+import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
-from io import TextIOWrapper
 from typing import Any, NoReturn
 
 import click
 
 from toolrt import __version__
 from toolrt.core.errors import CallError, ProjectError
+from toolrt.faces.cli.hard_exit import refuse_hard_exits
 from toolrt.faces.cli.options import Misuse, Verb, global_options, write_examples, write_options
 from toolrt.faces.exits import Exit, Stop, of_code
+from toolrt.faces.streams import take_streams
 
 VERBS: Mapping[str, tuple[str, str]] = {
     "init": ("toolrt.faces.cli.init", "Write a project that works."),
@@ -28,6 +30,8 @@ VERBS: Mapping[str, tuple[str, str]] = {
     "completion": ("toolrt.faces.cli.completion", "Print the completion script of a shell."),
 }
 """Verb -> its module, and one line of help. A new verb is one file and one line here."""
+
+_COMPLETE = "_TOOLRT_COMPLETE"
 
 EXAMPLES = (
     ("toolrt init demo", "a new project"),
@@ -66,9 +70,12 @@ class Toolrt(click.Group):
         write_options("Options", self.get_params(ctx), ctx, formatter)
 
     def main(self, args: Sequence[str] | None = None, **more: Any) -> NoReturn:  # type: ignore[override]  # it always ends
-        args = list(sys.argv[1:] if args is None else args)
+        sys.exit(self.status(list(sys.argv[1:] if args is None else args), **more))
+
+    def status(self, args: list[str], **more: Any) -> int:
+        """Does what `args` say and gives the exit status."""
         more = {"prog_name": "toolrt", **more, "standalone_mode": False}
-        sys.exit(_ending(lambda: super(Toolrt, self).main(args, **more), args))
+        return _ending(lambda: super(Toolrt, self).main(args, **more), args)
 
 
 cli = Toolrt(
@@ -84,10 +91,28 @@ click.version_option(__version__, prog_name="toolrt", message="%(prog)s %(versio
 
 def run() -> NoReturn:
     """The entry point of the command."""
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")
-    cli.main()
+    data = take_streams()
+    refuse_hard_exits()
+    args = sys.argv[1:]
+    wanted = os.environ.get(_COMPLETE)
+    status = _ending(lambda: _complete(wanted), args) if wanted else cli.status(args)
+    sys.stdout.flush()
+    if data.lost is not None:
+        lost = _tell(_unwritten(data.lost), args)
+        status = status or lost
+    sys.exit(status)
+
+
+def _complete(wanted: str) -> int:
+    """What a shell asks for while its user types."""
+    from click.shell_completion import shell_complete  # noqa: PLC0415 - only shells ask
+
+    return shell_complete(cli, {}, "toolrt", _COMPLETE, wanted)
+
+
+def _unwritten(error: OSError) -> Stop:
+    message = f"cannot write the output: {error.strerror}"
+    return Stop(Exit.TOOL_FAILED, message, code="output", next_="toolrt doctor")
 
 
 def _ending(work: Callable[[], Any], args: Sequence[str]) -> int:
@@ -146,14 +171,13 @@ def _failed(error: CallError) -> Stop:
 
 
 def _bug(error: BaseException, args: Sequence[str]) -> Stop:
-    from toolrt.faces.cli.bugs import write_report  # noqa: PLC0415 - only for bugs
+    from toolrt.faces.cli.bugs import show_trace  # noqa: PLC0415 - only for bugs
+    from toolrt.faces.cli.endings import reported  # noqa: PLC0415 - as above
 
-    path = write_report(error, args)
+    report = reported(error, args)
     if {"-v", "--verbose"} & set(args):
-        import traceback  # noqa: PLC0415 - only for bugs
-
-        traceback.print_exception(error)
-    message = f"this is a bug of toolrt ({type(error).__name__}); a report is in {path}"
+        show_trace(error)
+    message = f"this is a bug of toolrt ({type(error).__name__}); {report}"
     return Stop(Exit.BUG, message, code="internal", next_="toolrt doctor")
 
 

@@ -12,6 +12,7 @@ from toolrt.faces.cli.table import count
 from toolrt.faces.exits import Exit, Stop
 
 if TYPE_CHECKING:
+    from toolrt.catalog.compiler import Compiled
     from toolrt.catalog.snapshot import Snapshot, ToolEntry
     from toolrt.loading.loader import LoadedFiles
 
@@ -47,12 +48,17 @@ def compiled_files(settings: Settings) -> tuple["Snapshot", "LoadedFiles"]:
     from toolrt import runtime  # noqa: PLC0415 - `--help` loads no runtime
 
     loaded = runtime.load(settings.project())
-    if loaded.snapshot is not None:
-        return loaded.snapshot, loaded.files
+    if loaded.snapshot is None:
+        raise broken(loaded, settings)
+    return loaded.snapshot, loaded.files
+
+
+def broken(loaded: "Compiled", settings: Settings) -> Stop:
+    """The end of a verb that tells of every error in the files."""
     from toolrt.faces.cli.findings import rendered  # noqa: PLC0415 - only for mistakes
 
     errors = [one for one in loaded.diagnostics if one.severity == "error"]
-    raise Stop(
+    return Stop(
         Exit.MANIFESTS_INVALID,
         f"the manifests have {count(len(errors), 'error')}",
         code="manifests-invalid",

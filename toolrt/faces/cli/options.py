@@ -34,7 +34,7 @@ class Settings:
         from toolrt.runtime import find_project  # noqa: PLC0415 - `--help` loads no runtime
 
         named = self.project_option
-        if named and not Path(named).is_dir():
+        if named and not _is_folder(named):
             raise _no_project(f"there is no folder {named}", named)
         try:
             found = find_project(Path(named or "."))
@@ -51,6 +51,13 @@ class Settings:
         import shlex  # noqa: PLC0415 - only for suggestions
 
         return f"toolrt -p {shlex.quote(self.project_option)} {rest}"
+
+
+def _is_folder(named: str) -> bool:
+    try:
+        return Path(named).is_dir()
+    except OSError:  # a name that is too long, or a folder above that is closed
+        return False
 
 
 def global_options() -> list[click.Option]:

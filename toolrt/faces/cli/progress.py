@@ -5,12 +5,11 @@ Nothing is written when stderr is no terminal, with `--quiet`, or within the fir
 
 import asyncio
 import contextlib
-import shutil
 import sys
 import time
 from collections.abc import AsyncIterator
 
-from toolrt.faces.output import Screen, one_line
+from toolrt.faces.output import Screen, columns, one_line
 
 Report = tuple[float, float | None, str]
 
@@ -54,7 +53,7 @@ class Progress:
     def _line(self, frame: int) -> str:
         elapsed = time.monotonic() - self._started
         line = f"{_FRAMES[frame % len(_FRAMES)]} {self._name} {elapsed:.0f} s {self._said}"
-        return line.rstrip()[: shutil.get_terminal_size().columns - 1]
+        return line.rstrip()[: columns(sys.stderr) - 1]
 
 
 @contextlib.asynccontextmanager

@@ -3,22 +3,21 @@
 import asyncio
 import json
 import os
-import signal
 import sys
-import traceback
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from toolrt.core.calls import Caller
-from toolrt.core.errors import CallError, ProjectError, RefusedError
+from toolrt.core.errors import CallError, RefusedError
 from toolrt.core.results import SCHEMA, Failure, ToolResult
-from toolrt.faces.cli.bugs import witnessed, write_report
-from toolrt.faces.cli.endings import explained
-from toolrt.faces.cli.names import compiled, complete_tool
+from toolrt.faces.cli.bugs import show_trace, witnessed
+from toolrt.faces.cli.endings import explained, reported
+from toolrt.faces.cli.names import broken, complete_tool
 from toolrt.faces.cli.options import Misuse, Settings, Verb
 from toolrt.faces.cli.progress import watched
+from toolrt.faces.cli.stopping import Stopping
 from toolrt.faces.cli.table import count
 from toolrt.faces.exits import Exit, of_code, of_result
 from toolrt.faces.output import one_line, visible
@@ -48,6 +47,8 @@ _NEXT = {
 """Code of a failure -> the verb that helps; for every other code it is `show`."""
 
 _MOST_EVIDENCE = 20
+_FOR_MODELS = "tell the operator"
+"""In a hint that has nothing to say to the operator."""
 
 
 class _RunVerb(Verb):
@@ -94,7 +95,7 @@ def verb(
     call = _Call(settings, tool, _caller(as_))
     gather = _gathering(arguments, json_text)
     try:
-        return asyncio.run(_stoppable(lambda: call.make(gather, dry_run=dry_run)))
+        return asyncio.run(call.make(gather, dry_run=dry_run))
     except asyncio.CancelledError:
         raise click.Abort from None
 
@@ -113,16 +114,17 @@ class _Call:
 
         work = self._preview if dry_run else self._run
         try:
-            async with runtime.open(self._settings.project()) as opened:
-                _mention(opened.findings, self._settings)
-                return await work(opened, gather)
-        except ProjectError:
-            compiled(self._settings)  # ends the verb with all that is wrong
-            raise
+            with Stopping() as self._stopping:
+                async with runtime.open(self._settings.project()) as opened:
+                    _mention(opened.findings, self._settings)
+                    return await work(opened, gather)
+        except runtime.BrokenProjectError as error:
+            raise broken(error.compiled, self._settings) from error
 
     async def _run(self, opened: "Runtime", gather: Gather) -> Exit:
         with witnessed(is_verbose=self._screen.is_verbose) as witness:
             result = await self._result(opened, gather)
+        self._stopping.check()
         self._screen.show(result.document(), lambda: _text(result))
         if result.error:
             self._explain(result.error, result.attempts)
@@ -137,6 +139,7 @@ class _Call:
             arguments = gather(self._schema(opened))
         except RefusedError as refusal:
             return opened.refuse(self._tool, refusal, self._caller)
+        self._stopping.be_gentle()
         async with watched(self._tool, self._screen) as progress:
             return await opened.call(
                 self._tool, arguments, caller=self._caller, on_progress=progress.report
@@ -162,9 +165,8 @@ class _Call:
 
     def _tell_bug(self, bug: BaseException) -> None:
         if self._screen.is_verbose:
-            traceback.print_exception(bug)
-        path = write_report(bug, sys.argv[1:])
-        self._screen.complain(f"this is a bug of toolrt; a report is in {path}")
+            show_trace(bug)
+        self._screen.complain(f"this is a bug of toolrt; {reported(bug, sys.argv[1:])}")
 
     def _explain(self, failure: Failure, attempts: int = 0) -> None:
         """What failed and what to do, on stderr; the document says it in its own way."""
@@ -212,16 +214,6 @@ def _gathering(tokens: tuple[str, ...], json_text: str | None) -> Gather:
         return gather(tokens, json_text, schema)
 
     return gather_for
-
-
-async def _stoppable(work: Callable[[], Coroutine[Any, Any, Exit]]) -> Exit:
-    """`work`, cancelled when the process is asked to end, so that what it started ends too."""
-    task = asyncio.current_task()
-    loop = asyncio.get_running_loop()
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        if task and signal.getsignal(number) is not signal.SIG_IGN:
-            loop.add_signal_handler(number, task.cancel)
-    return await work()
 
 
 def _caller(as_: str | None) -> Caller:
@@ -279,7 +271,7 @@ def _evidence(failure: Failure) -> list[str]:
 
 def _hint(failure: Failure) -> str | None:
     """The hint in the command line's own words, where the model's do not fit."""
-    if failure.code == "unavailable":
+    if failure.code == "unavailable" and _FOR_MODELS in (failure.hint or ""):
         return None
     if failure.code == "missing-arguments" and "faults" in failure.details:
         pointers = [fault["pointer"] for fault in failure.details["faults"]]

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from toolrt.core.redaction import redacted_value
 from toolrt.core.results import SCHEMA
 from toolrt.faces.cli.list import described
 from toolrt.faces.cli.names import compiled_files, complete_tool, require_tool
@@ -155,7 +156,9 @@ def _built_in(tool: "ToolEntry") -> dict[str, Any]:
 def _resolved(tool: "ToolEntry") -> dict[str, Any]:
     said = {"description": tool.description, "input_schema": tool.input_schema}
     unwritten = {key: said[key] for key in _of_signature(tool)}
-    return _laid_over({**unwritten, **_built_in(tool)}, tool.layered.merged)
+    made = _laid_over({**unwritten, **_built_in(tool)}, tool.layered.merged)
+    shown: dict[str, Any] = redacted_value(made)
+    return shown
 
 
 def _of_signature(tool: "ToolEntry") -> list[str]:

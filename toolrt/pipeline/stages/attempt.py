@@ -4,18 +4,20 @@ The first try runs by itself; tenacity is entered only when it failed and may be
 Statements E1 to E10 of the semantics are kept here.
 """
 
-import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable, Coroutine
+from typing import Any
 
 from toolrt.catalog.snapshot import ToolEntry
 from toolrt.core.calls import Invocation
-from toolrt.core.errors import AttemptTimeoutError, BindingError, CallError, Sent
+from toolrt.core.errors import AttemptTimeoutError, CallError
 from toolrt.core.results import Answer, Failure, Outcome
 from toolrt.pipeline.budget import FULL
-from toolrt.pipeline.deadline import is_ours
+from toolrt.pipeline.deadline import late
 from toolrt.pipeline.judging import judge, message_of
 from toolrt.pipeline.retrying import MIN_ATTEMPT_S, Retrying
 from toolrt.pipeline.stage import Chain, Equipment
+
+Begin = Callable[[Invocation], Answer | Coroutine[Any, Any, Answer]]
 
 _CHECK_FIRST = "check whether it took effect before you try again"
 
@@ -38,29 +40,24 @@ class _Trying:
 
         What it needs of the tool is looked up here and not per call.
         """
-        call, deadlines, again = self._call(), self.equipment.deadlines, self.again
+        call, begin, keep = self._call(), self._begin(), self.equipment.deadlines.keep
+        shortest_s = MIN_ATTEMPT_S
         attempt_s, budget = self.entry.manifest.timeout.attempt, self.retrying.budget
-        monotonic = self.equipment.clock.monotonic
+        monotonic, again = self.equipment.clock.monotonic, self.again
         judged = self.entry if self.entry.shaping.failed_when is not None else None
 
         async def once(invocation: Invocation) -> Outcome:
             is_first = invocation.attempts == 0
             try:
-                allowed = min(invocation.deadline - monotonic(), attempt_s)
-                if allowed < MIN_ATTEMPT_S:
-                    raise _timeout(allowed, "never")
+                left_s = invocation.deadline - monotonic()
+                if left_s < shortest_s:
+                    raise AttemptTimeoutError("there was no time left to try", sent="never")
                 invocation.attempts += 1
-                deadlines.watch(invocation, allowed)
-                try:
-                    answer = await call(invocation)
-                except asyncio.CancelledError as cancelled:
-                    if not is_ours(invocation):
-                        raise
-                    raise _timeout(allowed, invocation.sent) from cancelled
-                finally:
-                    deadlines.release(invocation)
+                answer = call(invocation) if begin is None else begin(invocation)
+                if not isinstance(answer, Answer):
+                    answer = await keep(answer, invocation, min(left_s, attempt_s))
                 if monotonic() > invocation.deadline:
-                    raise _timeout(invocation.deadline - invocation.started, invocation.sent)
+                    raise late(invocation.deadline - invocation.started, invocation)
                 if judged is not None:
                     judge(judged, invocation, answer)
             except CallError as error:
@@ -73,7 +70,14 @@ class _Trying:
 
         return once
 
-    def _call(self) -> Callable[[Invocation], Awaitable[Answer]]:
+    def _begin(self) -> Begin | None:
+        """How a binding gives an answer that there is no need to wait for, if it can."""
+        if self.entry.references and self.equipment.references.runs_commands:
+            return None
+        begin: Begin | None = getattr(self.entry.binding, "begin", None)
+        return begin
+
+    def _call(self) -> Callable[[Invocation], Coroutine[Any, Any, Answer]]:
         """The binding's call; where secrets come from a command, that runs off the loop before."""
         call, references = self.entry.binding.call, self.equipment.references
         wanted = self.entry.references
@@ -98,22 +102,14 @@ class _Trying:
         details, message = dict(error.details), message_of(self.entry, error)
         if invocation.failed:
             details["failed_attempts"] = [one.error for one in invocation.failed]
-        if self.entry.effect == "read" or not _is_ambiguous(error):
-            return Failure(error.code, message, error.hint, error.retryable, details)
+        is_retryable = self.retrying.may_caller_repeat(invocation, error)
+        if not self.retrying.is_in_doubt(invocation, error):
+            return Failure(error.code, message, error.hint, is_retryable, details)
         details["outcome"] = "unknown"
         code = error.code
         if code != "timeout" and not self.entry.is_idempotent:
             details["cause"] = code
             code = "unknown-outcome"
         message = f"{message}; it is not known whether it took effect"
-        return Failure(code, message, _CHECK_FIRST, self.entry.is_idempotent, details)
-
-
-def _timeout(after_s: float, sent: Sent) -> AttemptTimeoutError:
-    if after_s < MIN_ATTEMPT_S:
-        return AttemptTimeoutError("there was no time left to try", sent=sent)
-    return AttemptTimeoutError(f"no answer within {after_s:.3g} s", sent=sent)
-
-
-def _is_ambiguous(error: CallError) -> bool:
-    return isinstance(error, BindingError) and error.sent == "maybe"
+        is_retryable = self.entry.is_idempotent and not invocation.is_orphaned
+        return Failure(code, message, _CHECK_FIRST, is_retryable, details)

@@ -3,11 +3,17 @@
 from toolrt.catalog.snapshot import Snapshot, ToolEntry
 from toolrt.core.errors import RefusedError
 from toolrt.core.names import did_you_mean
+from toolrt.schemas.plain import without_surrogates
+
+
+def plain_name(name: object) -> str:
+    """The exact text of whatever a caller asks for; for what is no text, one that no tool has."""
+    return str.__str__(name) if isinstance(name, str) else f"<{type(name).__name__}>"
 
 
 def find(snapshot: Snapshot, name: str) -> ToolEntry:
     """The tool of that name. Raises RefusedError `unknown-tool` with the nearest name."""
-    entry = snapshot.tools.get(name) if isinstance(name, str) else None
+    entry = snapshot.tools.get(name)
     if entry is None:
         raise unknown_tool(snapshot, name)
     return entry
@@ -30,7 +36,7 @@ def usable(entry: ToolEntry) -> ToolEntry:
     return entry
 
 
-def unknown_tool(snapshot: Snapshot, name: object) -> RefusedError:
-    shown = str(name)[:100]
+def unknown_tool(snapshot: Snapshot, name: str) -> RefusedError:
+    shown = without_surrogates(name[:100])
     hint = did_you_mean(shown, snapshot.tools) or "list the tools to see what there is"
     return RefusedError(f"there is no tool `{shown}`", code="unknown-tool", hint=hint)

@@ -16,10 +16,12 @@ from toolrt.core.redaction import Redactor, without_credentials
 from toolrt.core.results import Answer, Failure, Outcome, ToolResult
 from toolrt.expressions.scope import ABSENT, Scope
 from toolrt.pipeline.stage import Equipment
-from toolrt.schemas.plain import MAX_DIGITS
+from toolrt.schemas.plain import MAX_DIGITS, without_surrogates
 from toolrt.schemas.values import to_plain
 
 _PREVIEW_BYTES = 2000
+_REFUSAL_BYTES = 50_000
+_NO_WORD = "it failed without a word"
 _DIGITS = bytes.maketrans(b"123456789", b"000000000")
 _LONG_NUMBER = b"0" * (MAX_DIGITS + 1)
 _NEW = tuple.__new__
@@ -50,7 +52,7 @@ class Shape:
             return self.failure(invocation, Failure.of(error))
 
     def failure(self, invocation: Invocation, failure: Failure) -> ToolResult:
-        failure = _told(failure, self.redactor, self.max_size)
+        failure = told(failure, self.redactor, self.max_size)
         return failed_result(invocation, self.entry.name, failure)
 
     def _success(self, invocation: Invocation, answer: Answer) -> ToolResult:
@@ -92,19 +94,29 @@ class Shape:
                 invocation.generation,
                 False,
                 "both",
-                {"notes": list(invocation.notes)} if invocation.notes else NO_CONTEXT,
+                {"notes": self.redactor.value(invocation.notes)}
+                if invocation.notes
+                else NO_CONTEXT,
             ),
         )
 
     def _selected(self, invocation: Invocation, data: Any) -> tuple[Any, str]:
         """What `result.select` leaves of the value, and the text that `result.text` makes of it."""
         if self.shaping.select is not None:
-            data = self.shaping.select.search(data)
+            data = to_plain(self.shaping.select.search(data))  # sums may end in infinity
         if self.shaping.text is None:
             return data, data if isinstance(data, str) else ""
         scope = Scope.of(invocation, self.entry.vars, self.references, data)
         made = self.shaping.text.text(scope)
         return data, "" if made is ABSENT else str(made)
+
+
+def refused_result(
+    invocation: Invocation, name: str, refusal: CallError, redactor: Redactor
+) -> ToolResult:
+    """The result of a call that its tool has not seen; `name` is whatever the caller asked for."""
+    failure = told(Failure.of(refusal), redactor)
+    return failed_result(invocation, redactor.text(without_surrogates(name)), failure)
 
 
 def failed_result(invocation: Invocation, tool: str, failure: Failure) -> ToolResult:
@@ -143,7 +155,7 @@ def _refuse_long_numbers(data: Any) -> None:
 
 
 def _no_json(error: ValueError) -> BindingError:
-    is_text = isinstance(error, UnicodeError)
+    is_text = isinstance(error, UnicodeError) or "surrogates" in str(error)
     message = "the answer holds broken text" if is_text else "the answer is no JSON value"
     return BindingError(message, code="bad-response")
 
@@ -153,18 +165,19 @@ def _preview(data: Any, size: int, max_bytes: int) -> dict[str, Any]:
     return {"spilled": None, "bytes": size, "preview": head}
 
 
-def _told(failure: Failure, redactor: Redactor, max_bytes: int) -> Failure:
+def told(failure: Failure, redactor: Redactor, max_bytes: int = _REFUSAL_BYTES) -> Failure:
     """What a caller may know of a failure: no secret, no credential, and no more than a result."""
 
-    def told(text: str) -> str:
-        return cut_text(without_credentials(redactor.excerpt(text)), max_bytes)
+    def short(text: str) -> str:
+        whole = without_surrogates(text)
+        return cut_text(without_credentials(redactor.excerpt(whole)), max_bytes)
 
     return Failure(
         failure.code,
-        told(failure.message),
-        told(failure.hint) if failure.hint else None,
+        short(failure.message) or _NO_WORD,
+        short(failure.hint) if failure.hint else None,
         failure.retryable,
-        _bounded(redactor.value(_plain(failure.details), told), max_bytes),
+        _bounded(redactor.value(_plain(failure.details), short), max_bytes),
     )
 
 
@@ -172,11 +185,12 @@ def _plain(details: Mapping[str, Any]) -> dict[str, Any]:
     """`details` as JSON can carry them; a tool's author may put anything there."""
     try:
         plain: dict[str, Any] = to_plain(dict(details))
+        _refuse_long_numbers(plain)
     except CallError as error:
         return {"details": error.message}
     return plain
 
 
 def _bounded(details: dict[str, Any], max_bytes: int) -> dict[str, Any]:
-    size = len(to_json(details, serialize_unknown=True))
+    size = len(to_json(details))
     return details if size <= max_bytes else _preview(details, size, max_bytes)

@@ -1,0 +1,136 @@
+"""docs/errors.md says which codes there are, who can act on them, and what may be tried again."""
+
+import ast
+import json
+import re
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import httpx
+import pages
+import pytest
+
+from toolrt.core.errors import CODES
+from toolrt.faces.exits import MEANING
+from toolrt.testing import open_files
+
+PAGE = "errors.md"
+NOW = pages.rows(PAGE, "Codes of calls")
+LATER = pages.rows(PAGE, "Codes that come later")
+SOURCES = [path for path in (pages.ROOT / "toolrt").rglob("*.py") if path.parts[-2:] != ("core", "errors.py")]  # fmt: skip
+
+pytestmark = pytest.mark.anyio
+
+
+def nodes() -> Iterator[ast.AST]:
+    """Everything that stands in the code, but the table of codes itself."""
+    return (node for path in SOURCES for node in ast.walk(ast.parse(path.read_text("utf-8"))))
+
+
+def test_every_code_is_told_with_its_exit_status() -> None:
+    assert {row[0]: int(row[1]) for row in [*NOW, *LATER]} == CODES
+    assert not {row[0] for row in NOW} & {row[0] for row in LATER}
+
+
+def test_a_code_comes_later_when_nothing_in_the_code_names_it() -> None:
+    named = {node.value for node in nodes() if isinstance(node, ast.Constant)}
+
+    assert {row[0] for row in LATER} == CODES.keys() - named
+
+
+def test_somebody_can_act_on_every_code() -> None:
+    told = {who for row in NOW for who in row[2].split(", ")}
+
+    assert told == {"model", "caller", "operator", "nobody: wait"}
+
+
+def test_every_exit_status_is_told() -> None:
+    told = {int(status): meaning for status, meaning in pages.rows(PAGE, "Exit statuses")}
+
+    assert told == {int(status): meaning for status, meaning in MEANING.items()}
+
+
+def answering(status: int) -> Callable[[httpx.Request], httpx.Response]:
+    return lambda _: httpx.Response(status, json={})
+
+
+def garbage(_: httpx.Request) -> httpx.Response:
+    return httpx.Response(200, text="{", headers={"Content-Type": "application/json"})
+
+
+def breaking_off(_: httpx.Request) -> httpx.Response:
+    raise httpx.RemoteProtocolError("the answer is not valid HTTP")
+
+
+def refusing(_: httpx.Request) -> httpx.Response:
+    raise httpx.ConnectError("refused")
+
+
+def losing(_: httpx.Request) -> httpx.Response:
+    raise httpx.ReadError("lost")
+
+
+SLEEPS = {"command": ["sleep", "5"], "timeout": {"attempt": "60ms"}}
+GET, POST = {"http": "https://a.example"}, {"http": {"url": "https://a.example", "method": "POST"}}
+TRIALS: list[tuple[str, bool, dict[str, Any], Callable[[httpx.Request], httpx.Response]]] = [
+    ("bad-response", True, GET, breaking_off),
+    ("bad-response", False, GET, garbage),
+    ("execution-failed", True, GET, answering(500)),
+    ("execution-failed", True, POST, refusing),
+    ("execution-failed", False, GET, answering(400)),
+    ("rate-limited", True, GET, answering(429)),
+    ("timeout", True, {**SLEEPS, "effect": "read"}, answering(200)),
+    ("timeout", False, {**SLEEPS, "effect": "write"}, answering(200)),
+    ("unknown-outcome", False, POST, losing),
+]
+
+
+@pytest.mark.parametrize(("code", "may_retry", "kind", "answer"), TRIALS)
+async def test_a_failure_is_retryable_as_told(
+    code: str, may_retry: bool, kind: dict[str, Any], answer: Callable[[httpx.Request], Any]
+) -> None:
+    data = {"tools": {"a": {"description": "A tool.", "retry": "none", **kind}}}
+    files = {"tools.d/t.yaml": json.dumps(data)}
+    async with open_files(files, transport=httpx.MockTransport(answer)) as rt:
+        result = await rt.call("a", {})
+
+    assert (result.error.code, result.error.retryable) == (code, may_retry)
+
+
+def test_yes_no_and_sometimes_are_what_the_trials_show() -> None:
+    shown: dict[str, set[bool]] = {}
+    for code, may_retry, *_ in TRIALS:
+        shown.setdefault(code, set()).add(may_retry)
+    words = {frozenset({True}): "yes", frozenset({False}): "no"}
+
+    told = {row[0]: row[3] for row in NOW}
+    tried = {code: words.get(frozenset(each), "sometimes") for code, each in shown.items()}
+    assert told == dict.fromkeys(told, "no") | tried
+
+
+def test_no_other_code_is_raised_as_retryable() -> None:
+    calls = (node for node in nodes() if isinstance(node, ast.Call))
+    keywords = ({each.arg: ast.unparse(each.value) for each in call.keywords} for call in calls)
+    raised = {each["code"].strip("'") for each in keywords if each.keys() >= {"code", "retryable"}}
+
+    assert raised & CODES.keys() <= {code for code, may_retry, *_ in TRIALS if may_retry}
+
+
+async def test_every_http_status_is_told() -> None:
+    told: dict[int | str, tuple[str, bool]] = {}
+    for statuses, code, may_retry in pages.rows(PAGE, "HTTP statuses"):
+        for status in re.findall(r"\d+", statuses) or [0]:
+            told[int(status)] = (code, may_retry == "yes")
+    tool = {"description": "A tool.", "parameters": {"status": "integer"}, "retry": "none",
+            "http": "https://a.example/{{ status }}"}  # fmt: skip
+    files = {"tools.d/t.yaml": json.dumps({"tools": {"a": tool}})}
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        return httpx.Response(int(request.url.path[1:]), json={"what": "happened"})
+
+    async with open_files(files, transport=httpx.MockTransport(answer)) as rt:
+        for status in range(300, 600):
+            error = (await rt.call("a", {"status": status})).error
+            assert (error.code, error.retryable) == told.get(status, told[0]), status
+            assert error.details["status"] == status
+            assert "happened" in error.details["body"]

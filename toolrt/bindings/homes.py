@@ -1,0 +1,158 @@
+"""The HOME of children: an empty folder for each run, which nobody finds again (S5).
+
+A program may leave settings there that would make the next run do something else. A folder that was
+left as empty as it was lent is lent again, since making one takes a disk some time; any other is
+removed. All stand in one folder of the runtime, which goes when that is closed or this process
+exits; where a process was killed first, the next one that starts a child removes it.
+"""
+
+import asyncio
+import fcntl
+import itertools
+import os
+import shutil
+import stat
+import tempfile
+import threading
+import weakref
+from collections import deque
+
+from toolrt.core.errors import BindingError
+
+_PREFIX = "toolrt-home-"
+_MODE = stat.S_IFDIR | 0o700
+_LATER_S = 6.0
+"""Longer than a group of processes may take to end."""
+
+
+class Homes:
+    """Lends a folder to each run, from whatever thread."""
+
+    def __init__(self) -> None:
+        self._numbers = itertools.count()
+        self._lock = threading.Lock()
+        self._free: deque[str] = deque()
+        self._base: str | None = None
+        self._end: weakref.finalize[[str, int, int], Homes] | None = None
+
+    def lend(self) -> str:
+        """An empty folder. Raises BindingError `unavailable` where none can be written."""
+        while self._free:
+            home = self._free.popleft()
+            if _is_as_new(home):
+                return home
+            _remove_aside(home)
+        try:
+            return self._made()
+        except FileNotFoundError:  # somebody cleaned up around us
+            self._forget()
+        except OSError as error:
+            raise _no_folder() from error
+        try:
+            return self._made()
+        except OSError as error:
+            raise _no_folder() from error
+
+    def take_back(self, home: str) -> None:
+        """The run is over: its folder is free, or goes with all that was left in it."""
+        if _is_as_new(home):
+            self._free.append(home)
+        else:
+            _remove_aside(home)
+
+    def take_back_soon(self, home: str) -> None:
+        """The same for a run that nobody waits for: its processes may take a while to end."""
+        asyncio.get_running_loop().call_later(_LATER_S, self.take_back, home)
+
+    async def close(self) -> None:
+        """Remove everything that was ever lent."""
+        self._forget()
+
+    def _made(self) -> str:
+        home = f"{self._base or self._begin()}/{next(self._numbers)}"
+        os.mkdir(home, 0o700)  # noqa: PTH102 (no Path object for each run)
+        return home
+
+    def _begin(self) -> str:
+        with self._lock:
+            if self._base is None:
+                base = tempfile.mkdtemp(prefix=_PREFIX)
+                lock = _locked(base)
+                self._end = weakref.finalize(self, _end, base, lock, os.getpid())
+                self._base = base
+                parent = os.path.dirname(base)  # noqa: PTH120 (plain texts)
+                threading.Thread(target=_sweep, args=(parent,), daemon=True).start()
+            return self._base
+
+    def _forget(self) -> None:
+        with self._lock:
+            if self._end is not None:
+                self._end()
+            self._base = self._end = None
+            self._free.clear()
+
+
+def _is_as_new(home: str) -> bool:
+    try:
+        return os.lstat(home).st_mode == _MODE and not os.listdir(home)  # noqa: PTH208 (each run)
+    except OSError:
+        return False
+
+
+def _remove_aside(folder: str) -> None:
+    """It may hold much, and nobody has to wait for that."""
+    threading.Thread(target=_remove, args=(folder,), daemon=True).start()
+
+
+def _end(base: str, lock: int, owner: int) -> None:
+    if os.getpid() == owner:
+        _remove(base)
+        os.close(lock)
+
+
+def _locked(folder: str) -> int:
+    """A descriptor of the folder that is locked for as long as this process lives.
+
+    Raises OSError, BlockingIOError when another process lives and holds it.
+    """
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        os.close(descriptor)
+        raise
+    return descriptor
+
+
+def _sweep(parent: str) -> None:
+    """Remove what processes of ours that were killed could not."""
+    try:
+        entries = [entry for entry in os.scandir(parent) if entry.name.startswith(_PREFIX)]
+    except OSError:
+        return
+    for entry in entries:
+        try:
+            if entry.stat(follow_symlinks=False).st_uid != os.getuid():
+                continue
+            lock = _locked(entry.path)
+        except OSError:
+            continue
+        _remove(entry.path)
+        os.close(lock)
+
+
+def _remove(folder: str) -> None:
+    """Remove a folder, never what a link in its place or inside it leads to."""
+    try:
+        os.unlink(folder)  # noqa: PTH108 (plain texts)
+    except OSError:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _no_folder() -> BindingError:
+    return BindingError(
+        "it needs a folder for temporary files, and none can be written",
+        code="unavailable",
+        hint="the operator can name one that can be written in the variable TMPDIR",
+        sent="never",
+    )

@@ -1,0 +1,45 @@
+"""The logs of toolrt: whatever is said there passes the redactors before any handler sees it.
+
+Their names, for hosts: `toolrt` (bugs), `toolrt.calls`, `toolrt.http`, `toolrt.tools`.
+"""
+
+import json
+import logging
+import traceback
+
+from toolrt.core.redaction import redacted, redacted_value
+
+
+class _Masking(logging.Filter):
+    """Masks the text of a record, and the traceback that formatters will show.
+
+    The exception itself stays for handlers that look at it.
+    """
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        said = record.getMessage()
+        shown = redacted(said)
+        if shown != said:
+            record.msg, record.args = _line(said, shown), None
+        if record.exc_info and record.exc_info[0]:
+            record.exc_text = redacted("".join(traceback.format_exception(*record.exc_info))[:-1])
+        return True
+
+
+def _line(said: str, shown: str) -> str:
+    """A line of JSON stays one, whatever is masked in it."""
+    if not said.startswith("{"):
+        return shown
+    try:
+        return json.dumps(redacted_value(json.loads(said)))
+    except ValueError:
+        return shown
+
+
+def _log(name: str) -> logging.Logger:
+    log = logging.getLogger(name)
+    log.addFilter(_Masking())
+    return log
+
+
+BUGS, CALLS, HTTP, TOOLS = map(_log, ("toolrt", "toolrt.calls", "toolrt.http", "toolrt.tools"))
