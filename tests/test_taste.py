@@ -32,6 +32,8 @@ BROAD_EXCEPTS = {
     ("bindings/python_imports.py", "looking_at"): "the attributes and signatures of user code",
     ("bindings/python_worker.py", "_Serving._ran"): "the top of a worker process",
     ("bindings/threads.py", "Job.run"): "the top of a thread",
+    ("core/context.py", "Context._tell"): "the listener of the host",
+    ("core/logs.py", "message_of"): "the `__str__` of user code",
     ("expressions/conditions.py", "Condition._evaluate"): "the call of the CEL library",
     ("faces/cli/main.py", "_ending"): "the last ring of the command line",
     ("pipeline/gateway.py", "Gateway.call"): "the outer ring of every call",
@@ -208,3 +210,33 @@ def test_no_rule_is_switched_off_without_a_reason() -> None:
     )
 
     assert [line for line in lines_that_match(bare) if line.startswith("toolrt/")] == []
+
+
+LEAST_PATIENCE_S = 4
+CLOCK = re.compile(r"monotonic\(|perf_counter\(|loop\(\)\.time\(|\btime_s\b")
+
+
+def hasty(code: str) -> list[str]:
+    """Limits by the clock that a busy machine breaks; seconds of the processor are another thing."""
+    return [
+        text
+        for node in ast.walk(ast.parse(code))
+        if isinstance(node, ast.Compare)
+        and isinstance(node.ops[-1], ast.Lt | ast.LtE)
+        and isinstance(limit := node.comparators[-1], ast.Constant)
+        and isinstance(limit.value, int | float)
+        and limit.value < LEAST_PATIENCE_S
+        and CLOCK.search(text := ast.unparse(node))
+    ]
+
+
+def test_no_test_takes_speed_by_the_clock() -> None:
+    paths = sorted((ROOT / "tests").rglob("*.py"))
+    assert {path.name: found for path in paths if (found := hasty(path.read_text()))} == {}
+
+
+def test_a_hasty_limit_is_found() -> None:
+    assert hasty("assert time.monotonic() - began < 0.5") == ["time.monotonic() - began < 0.5"]
+    assert hasty("assert 0.1 < result.time_s <= 0.5") == ["0.1 < result.time_s <= 0.5"]
+    assert hasty("assert time.process_time() - began < 0.5") == []
+    assert hasty("assert time.monotonic() - began < AT_ONCE_S") == []

@@ -44,6 +44,15 @@ async def test_a_stub_gets_the_checked_arguments_and_is_gone_afterwards():
     ]
 
 
+async def test_a_stub_of_no_tool_and_an_answer_that_is_no_function_are_refused_at_once():
+    async with open_files(WEATHER) as rt:
+        with pytest.raises(KeyError, match="no tool `forcast`; did you mean `forecast`"):
+            stubbed(rt, {"forcast": lambda _: 1}).__enter__()
+        with pytest.raises(TypeError, match="`forecast` is called with the arguments"):
+            stubbed(rt, {"forecast": 6}).__enter__()
+        assert (await rt.call("forecast", {})).error.code == "missing-arguments"
+
+
 async def test_a_stub_may_fail_as_a_tool_may():
     def fail(_):
         raise toolrt.ToolError("no such city", code="no-city", hint="try another")

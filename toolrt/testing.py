@@ -18,6 +18,7 @@ from typing import Any
 from toolrt.core.calls import Invocation
 from toolrt.core.clock import ManualClock
 from toolrt.core.errors import BindingError, RefusedError, ToolError
+from toolrt.core.names import did_you_mean
 from toolrt.core.results import Answer
 from toolrt.runtime import Runtime, open  # noqa: A004 - the same as `toolrt.open`
 
@@ -68,12 +69,14 @@ def stubbed(
     got, or raises `ToolError` or `BindingError`. What was called is in the list that is given.
 
     Raises:
-        KeyError: a name is no tool of the project.
+        KeyError: a name is no tool of the project; the nearest one is told.
+        TypeError: an answer cannot be called.
     """
     calls: list[StubCall] = []
     before = runtime.snapshot
     tools = dict(before.tools)
     for name, answer in answers.items():
+        _check_stub(name, answer, tools)
         binding = _Stub(name, answer, calls)
         tools[name] = replace(tools[name], binding=binding, blocked=None)
     runtime.swap(replace(before, tools=tools))
@@ -81,6 +84,15 @@ def stubbed(
         yield calls
     finally:
         runtime.swap(before)
+
+
+def _check_stub(name: str, answer: object, tools: Mapping[str, Any]) -> None:
+    if name not in tools:
+        hint = did_you_mean(name, tools) or f"it has {', '.join(tools) or 'none'}"
+        raise KeyError(f"the project has no tool `{name}`; {hint}")
+    if not callable(answer):
+        message = f"the answer of `{name}` is called with the arguments: write `lambda _: …`"
+        raise TypeError(message)
 
 
 class _Stub:

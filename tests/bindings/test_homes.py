@@ -79,7 +79,7 @@ async def test_s5_runs_at_the_same_time_have_a_home_each(bench):
 
 
 async def test_a_home_that_was_left_empty_is_lent_again(bench):
-    tool = bench.shell('printf %s "$HOME"')
+    tool = bench.shell('stat -c %i "$HOME"')
     assert await tool.value() == await tool.value()
 
 
@@ -167,3 +167,37 @@ def test_homes_go_when_the_process_exits_and_after_it_was_killed(temporary):
     assert Path(mine).exists()
     for homes in (live, other):
         asyncio.run(homes.close())
+
+
+async def test_s5_what_an_earlier_run_left_running_finds_no_home_of_another(temporary):
+    """It may write there by the name that it knows, long after its folder was given back."""
+    homes = Homes()
+    first = homes.lend()
+    homes.take_back(first)
+    second = homes.lend()
+    assert not is_there(first)
+    assert names_in(Path(second)) == []
+    assert mode(second) == 0o40700
+    await homes.close()
+    assert list(temporary.iterdir()) == []
+
+
+async def test_s5_a_link_in_place_of_all_homes_is_not_followed(temporary, tmp_path):
+    """A run may replace the folder that its own home stands in."""
+    canary = tmp_path / "canary"
+    (canary / "0").mkdir(parents=True)
+    (canary / "0" / "kept").touch()
+    homes = Homes()
+    base = Path(homes.lend()).parent
+    remove(base / "0", base)
+    base.symlink_to(canary)
+    homes.take_back(str(base / "0"))
+    again = Path(homes.lend())
+    homes.take_back(str(again))
+    await asyncio.sleep(0.05)
+    await homes.close()
+
+    assert again.parent != base
+    assert names_in(canary) == ["0"]
+    assert names_in(canary / "0") == ["kept"]
+    assert list(temporary.iterdir()) == []

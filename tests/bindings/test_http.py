@@ -1013,17 +1013,23 @@ async def test_r30_the_connect_timeout_is_the_targets_or_the_tools():
             [("bad-reference", ("auth", "bearer"))],
         ),
         (
-            {"url": "https://a.example", "auth": {"api_key": {"header": "a b", "value": "x"}}},
+            {
+                "url": "https://a.example",
+                "auth": {"api_key": {"header": "a b", "value": "${env:KEY}"}},
+            },
             [("invalid-header", ("auth", "api_key", "header"))],
         ),
         (
-            {"url": "https://a.example", "auth": {"api_key": {"header": "Host", "value": "x"}}},
+            {
+                "url": "https://a.example",
+                "auth": {"api_key": {"header": "Host", "value": "${env:KEY}"}},
+            },
             [("reserved-header", ("auth", "api_key", "header"))],
         ),
         (
             {
                 "url": "https://a.example",
-                "auth": {"bearer": "x"},
+                "auth": {"bearer": "${env:KEY}"},
                 "headers": {"Authorization": "y"},
             },
             [("header-twice", ("headers", "Authorization"))],

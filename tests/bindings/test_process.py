@@ -1,5 +1,6 @@
 import asyncio
 import contextlib
+import gc
 import os
 import random
 import resource
@@ -11,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.limits import AT_ONCE_S, Memory
 from toolrt.bindings import group
 from toolrt.bindings.limits import Limits, set_limits
 from toolrt.bindings.outputs import Captured, Drain
@@ -74,7 +76,7 @@ async def test_a_child_ends_with_its_code_and_output(runner):
     assert (done.exit_code, done.signal) == (3, None)
     assert done.stdout.whole() == b"out\n"
     assert done.stderr.whole() == b"err\n"
-    assert 0 < done.time_s < 5
+    assert 0 < done.time_s < 30
 
 
 async def test_s12_signal_death_is_told_from_an_exit(runner):
@@ -103,11 +105,12 @@ async def test_s6_child_has_three_streams_own_session_umask_077_and_no_stdin(run
     assert sid == pgid == pid
 
 
+@pytest.mark.realtime
 async def test_s8_background_grandchild_that_keeps_the_pipe_does_not_hold_the_call(runner):
     started = time.monotonic()
     process = runner.start(script("sleep 30 & echo $!"))
     done = await process.finished()
-    assert 0.15 < time.monotonic() - started < 1
+    assert 0.15 < time.monotonic() - started < AT_ONCE_S
     assert done.exit_code == 0
     os.kill(int(done.stdout.whole()), signal.SIGKILL)
 
@@ -143,7 +146,7 @@ async def test_s9_byte_by_byte_output_takes_no_more_memory_than_the_cap():
 
 
 async def test_s9_flood_is_killed_with_its_group_and_memory_stays_flat(runner):
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    memory = Memory()
     flood = script("trap '' TERM; cat /dev/zero & cat /dev/zero >&2 & wait", keep_bytes=1024**2)
     pids = []
     for _ in range(20):
@@ -153,9 +156,9 @@ async def test_s9_flood_is_killed_with_its_group_and_memory_stays_flat(runner):
             await process.finished()
         assert caught.value.code == "output-flood"
     await runner.close()
-    grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
-    assert grown * 1024 <= 2 * FLOOD_BYTES
-    assert grown * 1024 <= 16 * 1024**2
+    grown = memory.grown()
+    assert grown <= 2 * FLOOD_BYTES
+    assert grown <= 16 * 1024**2
     assert [members(pid) for pid in pids] == [set()] * 20
 
 
@@ -242,6 +245,7 @@ SHAPES = {
 }
 
 
+@pytest.mark.realtime
 async def test_s7_eighty_timeouts_leave_no_survivor_no_zombie_and_no_descriptor(runner):
     before = open_descriptors()
     started = time.monotonic()
@@ -253,12 +257,13 @@ async def test_s7_eighty_timeouts_leave_no_survivor_no_zombie_and_no_descriptor(
         with pytest.raises(asyncio.TimeoutError):
             await asyncio.wait_for(waiting, 0.1)
     await runner.close()
-    assert time.monotonic() - started < 10
+    assert time.monotonic() - started < 5 * AT_ONCE_S
     assert [pid for pid in pids if members(pid)] == []
     assert children_of_ours() is None
     assert open_descriptors() == before
 
 
+@pytest.mark.realtime
 async def test_e13_whoever_waits_is_let_go_within_100_ms(runner):
     tasks = [asyncio.ensure_future(run(runner, script(text))) for text in SHAPES.values()]
     await asyncio.sleep(0.1)
@@ -266,7 +271,7 @@ async def test_e13_whoever_waits_is_let_go_within_100_ms(runner):
     for task in tasks:
         task.cancel()
     await asyncio.wait(tasks)
-    assert time.monotonic() - started < 0.1
+    assert time.monotonic() - started < AT_ONCE_S
     assert [task.cancelled() for task in tasks] == [True] * len(SHAPES)
 
 
@@ -280,6 +285,7 @@ async def test_s7_child_that_obeys_term_may_clean_up(runner, tmp_path):
     assert (tmp_path / "note").read_text() == "done\n"
 
 
+@pytest.mark.realtime
 async def test_s7_ladder_ends_with_the_group_not_with_the_grace():
     runner = ProcessRunner(grace_s=30)
     task = asyncio.ensure_future(run(runner, request("sleep", "30")))
@@ -288,7 +294,7 @@ async def test_s7_ladder_ends_with_the_group_not_with_the_grace():
     task.cancel()
     await asyncio.wait([task])
     await runner.close()
-    assert time.monotonic() - started < 1
+    assert time.monotonic() - started < AT_ONCE_S
 
 
 async def test_s7_grandchild_with_a_session_of_its_own_survives_without_a_sandbox(runner):
@@ -314,13 +320,22 @@ async def test_closing_the_runner_ends_children_that_still_run():
     assert members(process.pid) == set()
 
 
-async def test_whoever_waits_while_the_runner_is_closed_is_cancelled():
+async def test_e13_whoever_waits_while_the_runner_is_closed_is_told_and_not_cancelled():
     runner = ProcessRunner(grace_s=0.1)
     task = asyncio.ensure_future(run(runner, request("sleep", "30")))
     await asyncio.sleep(0.05)
     await runner.close()
-    await asyncio.wait([task], timeout=1)
-    assert task.cancelled()
+    with pytest.raises(BindingError, match="the runtime was closed") as error:
+        await asyncio.wait_for(task, 5)
+    assert (error.value.code, error.value.sent) == ("unavailable", "maybe")
+
+
+async def test_nobody_hears_of_a_child_that_nobody_waits_for(caplog):
+    runner = ProcessRunner(grace_s=0.1)
+    runner.start(request("sleep", "30"))
+    await runner.close()
+    gc.collect()
+    assert caplog.records == []
 
 
 async def test_children_of_a_loop_that_is_gone_are_ended_by_close():
@@ -368,6 +383,7 @@ async def test_status_that_somebody_else_took_is_lost_not_success(runner):
     assert (done.exit_code, done.signal) == (None, None)
 
 
+@pytest.mark.realtime
 async def test_s7_closing_that_is_cancelled_kills_at_once_and_still_leaves_nothing():
     runner = ProcessRunner(grace_s=30)
     text = 'trap "" TERM; sleep 60 & while :; do sleep 1; done'
@@ -382,7 +398,7 @@ async def test_s7_closing_that_is_cancelled_kills_at_once_and_still_leaves_nothi
         await asyncio.sleep(0)
     with pytest.raises(asyncio.CancelledError):
         await closing
-    assert time.monotonic() - started < 1
+    assert time.monotonic() - started < AT_ONCE_S
     assert [members(process.pid) for process in processes] == [set()] * 5
     assert children_of_ours() is None
 

@@ -1,6 +1,13 @@
 import pytest
 
-from toolrt.bindings.programs import FIXED_PATH, find_program, is_free_text, runs_its_arguments
+from toolrt.bindings.programs import (
+    FIXED_PATH,
+    find_program,
+    instead_of_code,
+    is_free_text,
+    is_past_code,
+    runs_its_arguments,
+)
 from toolrt.core.faults import FaultError
 
 LAUNCHERS = [
@@ -104,3 +111,54 @@ def test_s3_plain_programs_do_not(name):
 )
 def test_s3_only_free_text_counts(schema, free):
     assert is_free_text(schema) is free
+
+
+@pytest.mark.parametrize(
+    ("program", "before"),
+    [
+        ("bash", ["-c"]),
+        ("bash", ["-c", "--"]),
+        ("bash", ["-euc", "--"]),
+        ("/bin/sh", ["--"]),
+        ("zsh", ["-x", "-c", "--"]),
+        ("python3.11", ["-c", "--"]),
+        ("python3", ["-X", "dev", "-m", "--"]),
+        ("node", ["-r", "./x.js", "--eval", "--"]),
+        ("perl", ["-ne", "--"]),
+        ("ruby", ["-e", "--"]),
+        ("awk", ["--"]),
+        ("sed", ["-n", "--"]),
+        ("sed", ["-e", "--"]),
+        ("env", ["A=b", "--"]),
+        ("xargs", ["-n", "1", "--"]),
+        ("find", [".", "-exec", "--"]),
+        ("ssh", ["host", "--"]),
+        ("git", ["-c", "--"]),
+        ("git", ["clone", "--config", "--"]),
+        ("docker", ["run", "image", "--"]),
+        ("tar", ["-cf", "x.tar", "--checkpoint-action", "--"]),
+        ("timeout", ["5", "--"]),
+        ("git", ["log"]),
+    ],
+)
+def test_s3_what_is_run_or_may_be_is_not_past_the_code(program, before):
+    assert not is_past_code(program, before)
+    assert ("`--`" in instead_of_code(program, before)) is (
+        program in {"git", "tar", "node", "perl", "ruby", "awk", "sed"} or "python" in program
+    )
+
+
+@pytest.mark.parametrize(
+    ("program", "before"),
+    [
+        ("bash", ["-c", 'echo "$1"', "--"]),
+        ("bash", ["script.sh", "--"]),
+        ("python3", ["-m", "json.tool", "--"]),
+        ("git", ["log", "--oneline", "--"]),
+        ("tar", ["-cf", "x.tar", "--"]),
+        ("sed", ["-e", "s/a/b/", "--"]),
+        ("awk", ["-f", "prog.awk", "--"]),
+    ],
+)
+def test_s3_an_operand_after_constant_code_is_past_it(program, before):
+    assert is_past_code(program, before)

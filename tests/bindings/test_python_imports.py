@@ -1,6 +1,7 @@
 import asyncio
 import importlib.util
 import re
+import subprocess
 import sys
 import threading
 from contextlib import suppress
@@ -11,7 +12,9 @@ import pytest
 from tests.python_tools import Project
 from toolrt.bindings.python import import_from
 from toolrt.bindings.python_finder import OURS
+from toolrt.core.errors import ProjectError
 from toolrt.core.faults import FaultError
+from toolrt.testing import open_files
 
 
 @pytest.fixture
@@ -321,4 +324,97 @@ def test_interrupt_while_importing_is_the_users(project):
 def test_what_is_no_dotted_name_is_told_the_form(project, dotted):
     fault = failure(project, dotted)
 
-    assert fault.hint == "write module:function, as in pkg.mod:fn"
+    right = "os.path:join" if dotted == "os.path.join" else "module:function, as in pkg.mod:fn"
+    assert fault.hint == f"write {right}"
+
+
+@pytest.mark.parametrize(
+    ("where", "ending", "status"),
+    [("", "pass", 0), ("", "sys.exit(7)", 7), ("def __getattr__(name):", "pass", 0)],
+)
+def test_clone_that_a_module_forks_does_not_go_on(tmp_path, where, ending, status):
+    """The parent writes what its child ended with; a child that went on would write a line, too."""
+    (tmp_path / "imports_forks.py").write_text(
+        f"""
+import os, sys
+seen = []
+{where or "if True:"}
+    child = os.fork()
+    if child == 0:
+        {ending}
+    else:
+        seen.append(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+    fn = seen
+    {"return seen" if where else ""}
+"""
+    )
+    source = f"""
+from pathlib import Path
+from toolrt.bindings.python_imports import import_from, looking_at
+project = Path({str(tmp_path)!r})
+with looking_at("it", project):
+    found = import_from(project, "imports_forks:fn")
+print("ended", found[0], flush=True)
+"""
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", source],
+        check=False,
+        timeout=20,
+        capture_output=True,
+        text=True,
+    )
+    assert done.stdout == f"ended {status}\n", done.stderr
+
+
+@pytest.mark.parametrize("stand_in", ["types.SimpleNamespace(fn=5)", "Proxy()"])
+def test_module_that_puts_something_in_its_place_is_the_projects_own(project, stand_in):
+    project.write(
+        "imports_stand_in",
+        f"""
+        import sys, types
+
+        class Proxy:
+            def __getattr__(self, name):
+                if name.startswith("__"):
+                    raise AttributeError(name)
+                return 5
+
+        sys.modules[__name__] = {stand_in}
+        """,
+    )
+    try:
+        assert import_from(project.folder, "imports_stand_in:fn") == 5
+        assert import_from(project.folder, "imports_stand_in:fn") == 5
+    finally:
+        del sys.modules["imports_stand_in"]
+
+
+@pytest.mark.parametrize(
+    ("written", "right"),
+    [
+        ("trips.py:plan", "trips:plan"),
+        ("trips.plan:upper", None),
+        ("trips.plan", "trips:plan"),
+        ("./trips.py:plan", "trips:plan"),
+        ("trips/plan:fn", "trips.plan:fn"),
+        ("pkg/mod.py:fn", "pkg.mod:fn"),
+        ("pkg.mod.fn", "pkg.mod:fn"),
+        ("trips::plan", "trips:plan"),
+        ("trips:plan()", "trips:plan"),
+        ("trips.py", None),
+        ("trips", None),
+    ],
+)
+@pytest.mark.anyio
+async def test_a_slip_in_a_dotted_name_is_one_fault_that_says_what_to_write(written, right):
+    files = {
+        "trips.py": "def plan(): 'Plans.'",
+        "tools.d/t.yaml": f"tools: {{t: {{python: '{written}'}}}}",
+    }
+    with pytest.raises(ProjectError) as caught:
+        async with open_files(files):
+            pass
+
+    report = caught.value.report
+    assert report.count(": error[") == 1
+    assert right is None or f"write {right}" in report

@@ -10,13 +10,14 @@ from pathlib import Path
 
 import pytest
 
+from tests.limits import AT_ONCE_S
 from tests.python_tools import Project
 from toolrt.core.errors import BindingError, CallError, RefusedError, ToolError
 
 pytestmark = pytest.mark.anyio
 
 KIT = """
-    import asyncio, os, signal, subprocess, sys, threading, time
+    import asyncio, logging, os, signal, subprocess, sys, threading, time
     from datetime import date
     from toolrt.core.context import Context
     from toolrt.core.errors import ToolError
@@ -32,6 +33,12 @@ KIT = """
         print("{" * 10)
         os.write(1, b"noise")
         return n
+    def misspelt(tag: str):
+        class Silent:
+            def __str__(self): raise RuntimeError("no word")
+        logging.getLogger("toolrt.tools").warning("%d items", tag)
+        logging.getLogger("toolrt.tools").warning("%s", Silent())
+        return tag
     def told(ctx: Context):
         ctx.progress(1, 2, "half")
         ctx.log("here", "warning")
@@ -117,7 +124,7 @@ def pids_in(mark):
     return map(int, mark.read_text().split())
 
 
-async def gone(pid, within_s=5.0):
+async def gone(pid, within_s=20.0):
     deadline = time.monotonic() + within_s
     while is_there(pid) and time.monotonic() < deadline:  # noqa: ASYNC110 - /proc tells nobody
         await asyncio.sleep(0.01)
@@ -176,6 +183,7 @@ async def test_object_is_made_once_in_its_worker(project):
     assert [await bound.value(n=1), await bound.value(n=2)] == [[41, 1], [42, 1]]
 
 
+@pytest.mark.realtime
 async def test_e13_cancelled_call_kills_its_worker_and_what_that_started(project, tmp_path):
     mark = tmp_path / "mark"
     bound = bind(project, "hang")
@@ -187,7 +195,7 @@ async def test_e13_cancelled_call_kills_its_worker_and_what_that_started(project
     with pytest.raises(asyncio.CancelledError):
         await task
 
-    assert time.monotonic() - started < 0.1
+    assert time.monotonic() - started < AT_ONCE_S
     assert (call.is_orphaned, call.sent) == (False, "maybe")
     assert await gone(worker)
     assert await gone(child)
@@ -278,7 +286,7 @@ async def test_worker_that_dies_is_noticed_though_its_child_lives_on(project):
     error, _ = await failure(bind(project, "leaves_a_child"))
 
     assert error.message == "the worker process ended with status 5"
-    assert time.monotonic() - started < 5
+    assert time.monotonic() - started < 10
     assert await bind(project, "later").value(n=1) == 1
 
 
@@ -339,3 +347,18 @@ def test_worker_ends_with_its_parent(tmp_path):
     )
 
     assert asyncio.run(gone(int(done.stdout)))
+
+
+async def test_o4_record_that_cannot_be_formatted_does_not_fail_its_author(project, caplog):
+    caplog.set_level(logging.INFO, "toolrt.tools")
+    assert await bind(project, "misspelt").value(tag="x") == "x"
+    assert "%d items" in caplog.messages[0]
+    assert len(caplog.messages) == 2
+
+
+async def test_arguments_that_no_frame_holds_are_refused_and_the_worker_goes_on(project):
+    bound = bind(project, "misspelt")
+    with pytest.raises(RefusedError, match="arguments are more than 64 MiB") as error:
+        await bound.value(tag="x" * (65 * 1024**2))
+    assert error.value.code == "invalid-arguments"
+    assert await bound.value(tag="x") == "x"

@@ -127,3 +127,47 @@ async def test_stdin_output_success_and_folder_work_as_for_commands(bench):
 async def test_wrong_options_are_refused(raw):
     with pytest.raises(ValidationError):
         kind("shell").spec.model_validate(raw)
+
+
+MAYBE = {"type": "string", "required": False}
+
+
+@pytest.mark.parametrize(
+    ("first", "schema"),
+    [
+        ("{{ a }}", MAYBE),
+        ("{{ a | upper }}", MAYBE),
+        ("{{ a if a }}", MAYBE),
+        ("{{ a if a == 'x' }}", TEXT),
+        ("{{ a }}", {"type": ["string", "null"]}),
+        ("{{ caller.tenant }}", TEXT),
+        ("{{ caller.claims.team }}", TEXT),
+    ],
+)
+async def test_what_may_be_absent_is_refused_before_another_argument(bench, first, schema):
+    used = {"env": {"A": "{{ a | default('') }}"}}
+    tool = bench.shell(
+        'echo "a=$1 b=${2:-}"', {"argv": [first, "{{ b }}"], **used}, a=dict(schema), b=TEXT
+    )
+    (fault,) = tool.context.faults
+    assert (fault.code, fault.path) == ("optional-in-argv", ("argv", 0))
+    assert "`$2` would then be `$1`" in fault.message
+    assert "give it a default, put it last, or pass it under `env`" in fault.hint
+
+
+@pytest.mark.parametrize(
+    ("argv", "expected"),
+    [
+        (["{{ b }}", "{{ a }}"], "<B>"),
+        (['{{ a | default("") }}', "{{ b }}"], "<><B>"),
+        (["{{ 'x' if a else 'y' }}", "{{ b }}"], "<y><B>"),
+        (["{{ caller.principal }}", "{{ b }}"], "<-rf><B>"),
+        ([{"-a": "{{ a }}"}, "{{ b }}"], "<B>"),
+        (["{{ caller.tenant | default('none') }}", "{{ b }}"], "<none><B>"),
+    ],
+)
+async def test_what_is_last_has_a_default_or_is_an_option_may_be_absent(bench, argv, expected):
+    used = {"env": {"A": "{{ a | default('') }}"}}
+    tool = bench.shell('printf "<%s>" "$@"', {"argv": argv, **used}, a=dict(MAYBE), b=TEXT)
+    assert tool.faults == []
+    assert await tool.value(b="B") == expected

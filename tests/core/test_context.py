@@ -134,3 +134,21 @@ def test_o4_any_value_is_logged_as_one_printable_line(caplog, message):
     Context(invocation()).log(message, None)
 
     assert caplog.messages[0].isprintable()
+
+
+@pytest.mark.anyio
+async def test_listener_that_fails_fails_no_tool():
+    """It is the host's, and its loop is told."""
+    heard = []
+    loop = asyncio.get_running_loop()
+    loop.set_exception_handler(lambda _, context: heard.append(repr(context["exception"])))
+
+    def on_progress(*_progress):
+        raise RuntimeError("listener")
+
+    context = Context(invocation(on_progress=on_progress))
+    context.progress(1)
+    await asyncio.to_thread(context.progress, 2)
+    await asyncio.sleep(0)
+
+    assert heard == ["RuntimeError('listener')"] * 2

@@ -56,3 +56,22 @@ def test_what_only_looks_like_json_is_masked_as_text(caplog):
         logs.TOOLS.info("{not json: %s", SECRET)
 
     assert caplog.messages == ["{not json: ***"]
+
+
+class _Silent:
+    def __str__(self):
+        raise RuntimeError("no word")
+
+
+@pytest.mark.parametrize(("text", "args"), [("%d items", ("x",)), ("%s", ()), ("%s", (_Silent(),))])
+def test_o4_record_that_cannot_be_formatted_does_not_fail_its_author(caplog, text, args):
+    """As in any other log: what it meant to say is shown as far as that is possible."""
+    with caplog.at_level(logging.INFO, "toolrt.tools"):
+        logs.TOOLS.info(text, *args)
+        logs.TOOLS.info(f"{SECRET} %d", "x")
+
+        logs.TOOLS.info("%d", 5)
+
+    assert [text in caplog.messages[0], "***" in caplog.messages[1]] == [True, True]
+    assert caplog.records[2].args == (5,)
+    assert SECRET not in caplog.text

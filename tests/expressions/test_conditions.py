@@ -249,8 +249,8 @@ def test_roots_that_are_not_read_are_not_looked_at():
 @pytest.mark.parametrize(
     ("text", "why"),
     [
-        ("args.maybe == 'x'", "a key that it reads is not there"),
-        ("caller.claims.nothing", "a key that it reads is not there"),
+        ("args.maybe == 'x'", "a key that it reads is not there: `args.maybe`"),
+        ("caller.claims.nothing", "a key that it reads is not there: `caller.claims.nothing`"),
         ("args.count / 0 == 1", "it divides by zero"),
         ("args.tags[9] == ''", "a list in it is too short"),
         ("args.count * 4611686018427387904 > 0", "a number in it is too large"),
@@ -282,19 +282,19 @@ def test_p7_short_cut_saves_a_missing_key():
 def test_p12_evaluation_ends_at_the_step_budget():
     roots = {"args": {"tags": ["x"] * 300}}
     text = "args.tags.all(a, args.tags.all(b, args.tags.all(c, true)))"
-    started = time.monotonic()
+    started = time.process_time()
 
     with pytest.raises(ConditionError, match="too many steps"):
         holds(text, roots)
-    assert time.monotonic() - started < 1
+    assert time.process_time() - started < 3
 
 
 def test_p11_regular_expressions_take_linear_time():
     roots = {"args": {"name": "a" * 100_000 + "!"}}
-    started = time.monotonic()
+    started = time.process_time()
 
     assert holds("args.name.matches('^(a+)+$')", roots) is False
-    assert time.monotonic() - started < 1
+    assert time.process_time() - started < 3
 
 
 def test_p11_dollar_is_the_end_of_the_text_only():
@@ -327,10 +327,10 @@ def test_p11_globs_match_the_whole_path(path, pattern, expected):
 
 def test_p11_globs_take_linear_time():
     roots = {"args": {"path": "a" * 50_000, "name": "*a" * 30 + "b"}}
-    started = time.monotonic()
+    started = time.process_time()
 
     assert holds("glob(args.path, args.name)", roots) is False
-    assert time.monotonic() - started < 2
+    assert time.process_time() - started < 4
 
 
 def test_answer_that_is_nested_too_deeply_is_an_error_and_no_crash():

@@ -90,3 +90,14 @@ def test_numbers_that_the_parser_was_not_made_for_are_faults_at_their_place(text
 
 def test_an_old_literal_is_taken_without_a_warning():
     assert compile_select("`abc`").search({}) == "abc"
+
+
+@pytest.mark.parametrize(
+    ("text", "right"), [("$.items[*]", "items[*]"), ("$", None), ("a.$", None), ("$.", None)]
+)
+def test_jsonpath_is_told_how_it_is_written_here(text, right):
+    with pytest.raises(FaultError) as caught:
+        compile_select(text)
+
+    hint = caught.value.faults[0].hint
+    assert hint == (f"that is JSONPath; in JMESPath write `{right}`" if right else None)

@@ -49,7 +49,6 @@ def args(*tokens, json_text=None):
         ("maybe=3", 3),
         ("maybe=null", "null"),
         ("loud=true", True),
-        ("loud=True", "True"),
         ("loud=1", "1"),
         ("level=2", 2),
         ("any=5", "5"),
@@ -159,3 +158,14 @@ def test_hostile_names_are_names():
     given = args(json_text=json.dumps({"__class__": 1, "$ref": 2}))
 
     assert given == {"__class__": 1, "$ref": 2}
+
+
+@pytest.mark.parametrize(
+    ("text", "right"), [("yes", "true"), ("No", "false"), ("True", "true"), ("off", "false")]
+)
+def test_a_boolean_that_is_spelt_otherwise_is_told_how(text, right):
+    with pytest.raises(click.UsageError) as caught:
+        gather([f"a={text}"], None, {"properties": {"a": {"type": "boolean"}}})
+
+    assert caught.value.message == f"`a` is true or false, not `{text}`"
+    assert caught.value.hint == f"write a={right}"

@@ -319,7 +319,7 @@ def command_lines():
 
 
 def wait_until(holds):
-    until = time.monotonic() + 10
+    until = time.monotonic() + 20
     while not holds():
         assert time.monotonic() < until
         time.sleep(0.02)

@@ -17,6 +17,53 @@ def test_no_output_shows_nothing(invoke):
     assert invoke("run", "t.echo", "text=").stdout == ""
 
 
+def test_what_a_failing_script_printed_is_shown(tmp_path, invoke):
+    (tmp_path / "tools.d").mkdir()
+    (tmp_path / "tools.d" / "t.yaml").write_text(
+        "tools: {t: {description: T., shell: 'echo no such city; exit 3'}}"
+    )
+    shown = invoke("run", "-p", str(tmp_path), "t")
+
+    assert shown.stdout == ""
+    assert "exited with 3" in shown.stderr
+    assert "  no such city\n" in shown.stderr
+
+
+LOUD = """
+import toolrt
+
+calls = []
+
+def log(ctx: toolrt.Context) -> str:
+    "Says something."
+    ctx.log("on my way")
+    return "done"
+
+def flaky() -> str:
+    "Fails once."
+    calls.append(1)
+    if len(calls) == 1:
+        raise toolrt.ToolError("not yet", code="unavailable", retryable=True)
+    return "done"
+"""
+
+
+def test_verbose_shows_what_a_tool_says_and_each_attempt_that_is_repeated(tmp_path, invoke):
+    (tmp_path / "tools.d").mkdir()
+    (tmp_path / "loud_kit.py").write_text(LOUD)
+    (tmp_path / "tools.d" / "t.yaml").write_text(
+        "defaults: {effect: read, retry: {attempts: 2, initial: 1ms}}\n"
+        "tools: {log: {python: 'loud_kit:log'}, flaky: {python: 'loud_kit:flaky'}}\n"
+    )
+    said = invoke("run", "-p", str(tmp_path), "-v", "log")
+    flaky = invoke("run", "-p", str(tmp_path), "-v", "flaky")
+
+    assert (said.stdout, flaky.stdout) == ("done\n", "done\n")
+    assert "]: on my way\n" in said.stderr
+    assert "]: attempt 1 failed (unavailable); the next one in " in flaky.stderr
+    assert "on my way" not in invoke("run", "-p", str(tmp_path), "log").stderr
+
+
 def test_json_is_one_document_and_nothing_else(invoke):
     shown = invoke("run", "t.add", "a:=1", "-o", "json")
     document = json.loads(shown.stdout)

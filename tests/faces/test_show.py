@@ -24,6 +24,12 @@ def test_an_unknown_tool_is_not_found(invoke):
     )
 
 
+@pytest.mark.parametrize("verb", ["show", "run"])
+@pytest.mark.parametrize("name", ["add", "ad", "other.add"])
+def test_a_tool_is_found_by_the_last_part_of_its_name(invoke, verb, name):
+    assert "did you mean `t.add`?" in invoke(verb, name).stderr
+
+
 def test_resolved_names_the_origin_of_each_value(invoke, project):
     (project / "tools.d" / "d.yaml").write_text(
         "defaults: {timeout: 7s}\n"
@@ -129,3 +135,35 @@ def test_json_holds_schema_limits_and_place(invoke):
 )
 def test_durations_as_people_write_them(value, text):
     assert seconds(value) == text
+
+
+FULL = """
+targets: {api: {url: "https://api.example.com", auth: {bearer: "${env:TOKEN}"}}}
+tools:
+  full:
+    description: All of it.
+    parameters: {q: string, day: {type: string, required: false}, file: {type: string, format: path, root: notes}}
+    http: {target: api, url: /x, method: POST, query: {q: "{{ q }}", f: "{{ file }}"}, json: {day: "{{ day }}"}}
+    reject: [{when: args.q == "", reason: Say what.}]
+    result: {failed_when: result.ok == false, error: why, select: "items[]", text: "{{ q }}"}
+"""
+
+
+def test_what_is_sent_along_refused_and_shown_is_told_shortly(invoke, project, monkeypatch):
+    monkeypatch.setenv("TOKEN", "hunter2hunter2")
+    (project / "notes").mkdir()
+    (project / "tools.d" / "f.yaml").write_text(FULL)
+    shown = invoke("show", "full")
+    facts = [line.split(maxsplit=1) for line in shown.stdout.splitlines() if line]
+
+    assert "format path, below notes/" in shown.stdout
+    for fact in (
+        ["query", '{"q": "{{ q }}", "f": "{{ file }}"}'],
+        ["json", '{"day": "{{ day }}"}'],
+        ["auth", "bearer"],
+        ["reject", 'args.q == "": Say what.'],
+        ["failed_when", "result.ok == false"],
+        ["select", "items[]"],
+    ):
+        assert fact in facts
+    assert "hunter2" not in shown.stdout

@@ -258,3 +258,23 @@ def test_a_callable_that_leaves_by_os_exit_has_failed(noisy):
         assert done.returncode == 1
         assert "os._exit(0)" in done.stderr
     assert toolrt(noisy, "run", "forks").stdout == "3\n"
+
+
+LINGERS = '''\
+import atexit
+
+
+def lingers() -> int:
+    """Is heard until the process ends."""
+    atexit.register(print, "goodbye")
+    return 7
+'''
+
+
+def test_what_a_callable_leaves_behind_writes_no_data_at_the_end(tmp_path):
+    (tmp_path / "tools.d").mkdir()
+    (tmp_path / "tools.d" / "t.yaml").write_text('tools: {lingers: {python: "lingering:lingers"}}')
+    (tmp_path / "lingering.py").write_text(LINGERS)
+    done = toolrt(tmp_path, "run", "lingers")
+    assert (done.stdout, done.returncode) == ("7\n", 0)
+    assert done.stderr == "goodbye\n"

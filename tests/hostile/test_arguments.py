@@ -1,12 +1,12 @@
 """Hostile arguments and hostile JSON: refused before anything else looks, or passed on literally."""
 
 import json
-import resource
 import time
 import traceback
 
 import pytest
 
+from tests.limits import Memory
 from toolrt.core.errors import RefusedError
 from toolrt.schemas.arguments import ArgumentChecker, parse_arguments
 from toolrt.schemas.canonical import canonical_json
@@ -78,12 +78,11 @@ INVALID_TEXT = {
 
 @pytest.fixture(autouse=True)
 def modest():
-    """Every case is over in a second and takes less than 64 MiB."""
-    started = time.monotonic()
-    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    """Every case is over soon and takes no more than a few times what came in."""
+    started, memory = time.process_time(), Memory()
     yield
-    assert time.monotonic() - started < 1
-    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - memory < 64 * 1024
+    assert time.process_time() - started < 3
+    assert memory.grown() < 160 * 1024 * 1024
 
 
 def assert_refused(error):

@@ -1,10 +1,10 @@
 """Class F, templates: what reaches for the interpreter or for memory is refused or capped."""
 
-import resource
 import time
 
 import pytest
 
+from tests.limits import Memory
 from toolrt.core.errors import ToolrtError
 from toolrt.core.faults import FaultError
 from toolrt.expressions.scope import Scope
@@ -69,7 +69,7 @@ def test_f110_template_is_refused_at_load(text):
     with pytest.raises(FaultError) as caught:
         compile_template(text, TEXT, NAMES)
 
-    assert time.process_time() - started < 0.5
+    assert time.process_time() - started < 2
     assert all(fault.offset is not None for fault in caught.value.faults)
     assert len(caught.value.faults) <= 2
 
@@ -79,14 +79,14 @@ def test_f111_template_is_capped_when_it_runs(text):
     template = compile_template(text, TEXT, NAMES)
     with pytest.raises(ToolrtError):
         template.text(Scope({"x": "a", "tags": []}) if "1000" in text else Scope(HOSTILE))
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    memory = Memory()
     started = time.process_time()
 
     with pytest.raises(ToolrtError) as caught:
         template.text(Scope(HOSTILE))
 
-    assert time.process_time() - started < 0.5
-    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 64 * 1024
+    assert time.process_time() - started < 2
+    assert memory.grown() < 64 * 1024 * 1024
     assert len(str(caught.value)) < 200
 
 

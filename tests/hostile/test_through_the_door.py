@@ -16,7 +16,6 @@ import pytest
 import toolrt
 from tests.hostile.cases import ANYTHING, CASES, GOOD, OUTCOMES, REFUSED, SECRET, everything
 from tests.hostile.door import (
-    BUSY,
     ENVIRON,
     assert_as_told,
     assert_harmless,
@@ -150,9 +149,9 @@ def test_a_process_of_its_own_comes_to_the_same(door, plain, case):
     seen = door.child(case, "-o", "json")
 
     assert seen.took_s < 3
-    time_s = sum(line["time_ms"] for line in seen.log) / 1000 / BUSY
+    took_s = seen.took_s - plain.took_s
     grew_by = seen.grew_by - plain.grew_by
-    assert_as_told(case, replace(seen, took_s=time_s, grew_by=grew_by), door.server)
+    assert_as_told(case, replace(seen, took_s=took_s, grew_by=grew_by), door.server)
 
 
 def test_two_hundred_hostile_calls_at_once_leave_nothing_behind(door, tmp_path, monkeypatch):
@@ -166,7 +165,7 @@ def test_two_hundred_hostile_calls_at_once_leave_nothing_behind(door, tmp_path, 
     began = time.monotonic()
     results = asyncio.run(all_at_once(tmp_path, AT_ONCE))
 
-    assert time.monotonic() - began < 10 * BUSY
+    assert time.monotonic() - began < 60
     assert [each.error and each.error.code for each in results] == [
         OUTCOMES[case.outcome].code for case in AT_ONCE
     ]
@@ -198,7 +197,7 @@ def parents():
 
 
 def wait_until(holds):
-    until = time.monotonic() + 5
+    until = time.monotonic() + 20
     while not holds():
         assert time.monotonic() < until
         time.sleep(0.02)

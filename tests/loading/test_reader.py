@@ -623,4 +623,4 @@ def test_no_text_makes_the_reader_raise_or_wait(text) -> None:
         assert 1 <= one.line <= text.count("\n") + 1
         assert one.column >= 1
     made.span(("a", 0, "b"), offset=3)
-    assert time.process_time() - began < 1
+    assert time.process_time() - began < 3

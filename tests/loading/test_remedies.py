@@ -83,3 +83,12 @@ def test_where_a_merge_brought_nothing_nothing_is_missing(tmp_path):
     found = [(each.code, each.path) for each in load(tmp_path).diagnostics]
 
     assert found == [("unknown-anchor", 'tools.a."<<"'), ("no-kind", "tools.b")]
+
+
+def test_known_keys_begin_with_what_works_and_most_people_write():
+    known = ["allow_private", "graphql", "multipart", "paginate", "redirects", "url", "method"]
+    assert remedies.key("qqqq", known) == (
+        "known here: url, method, allow_private, redirects, graphql, multipart, paginate"
+    )
+    ways = ["api_key", "basic", "bearer", "oauth2", "python"]
+    assert remedies.key("qqqq", ways).startswith("known here: bearer, basic, api_key, ")

@@ -1,11 +1,13 @@
 """Deadlines: whose cancellation it was, and a caller that is never held (E3, E13)."""
 
 import asyncio
+import sys
 import threading
 import time
 
 import pytest
 
+from tests.limits import AT_ONCE_S
 from toolrt.core.errors import BindingError
 from toolrt.core.results import Answer
 from toolrt.pipeline.deadline import Deadlines
@@ -15,9 +17,10 @@ pytestmark = [pytest.mark.anyio, pytest.mark.realtime]
 
 FILES = {
     "deaf.py": """
-        import asyncio, time
+        import asyncio, threading, time
 
         seen = []
+        over = threading.Event()
 
         async def returns():
             '''Makes an answer of its cancellation.'''
@@ -34,11 +37,10 @@ FILES = {
                 raise ValueError("converted")
 
         async def stubborn():
-            '''Swallows every cancellation for a while, and fails in the end.'''
-            until = time.monotonic() + 0.5
-            while time.monotonic() < until:
+            '''Swallows every cancellation until it is over, and fails in the end.'''
+            while not over.is_set():
                 try:
-                    await asyncio.sleep(0.5)
+                    await asyncio.sleep(0.02)
                 except asyncio.CancelledError:
                     continue
             seen.append(asyncio.current_task())
@@ -50,7 +52,7 @@ FILES = {
 
         def blocks():
             '''Cannot be told anything.'''
-            time.sleep(0.3)
+            over.wait(10)
 
         async def quick():
             '''Waits a moment.'''
@@ -76,7 +78,19 @@ FILES = {
           plain: {python: "deaf:plain"}
         """,
 }
+PATIENT = {
+    **FILES,
+    "tools.d/t.yaml": FILES["tools.d/t.yaml"].replace("timeout: 100ms", "timeout: 8s"),
+}
 DEAF = ["returns", "converts", "stubborn", "inline"]
+
+
+@pytest.fixture(autouse=True)
+async def over():
+    """Ends what would not end by itself."""
+    yield
+    if deaf := sys.modules.get("deaf"):
+        deaf.over.set()
 
 
 async def usable_task():
@@ -92,7 +106,7 @@ async def test_e3_write_that_got_no_answer_in_time_timed_out_with_unknown_outcom
         assert result.error.code == "timeout"
         assert result.error.details["outcome"] == "unknown"
         assert result.error.retryable is False
-        assert 0.09 < result.time_s < 0.25
+        assert 0.09 < result.time_s < AT_ONCE_S
         assert await usable_task()
         assert (await rt.call("quick", {})).data == 1
 
@@ -113,6 +127,7 @@ async def test_orphan_goes_on_and_what_it_raises_is_logged_nowhere(caplog):
         import deaf
 
         deaf.seen.clear()
+        deaf.over.set()
         while not deaf.seen:  # noqa: ASYNC110 - it tells nobody
             await asyncio.sleep(0.01)
         await asyncio.sleep(0.01)
@@ -121,21 +136,21 @@ async def test_orphan_goes_on_and_what_it_raises_is_logged_nowhere(caplog):
 
 
 @pytest.mark.parametrize("tool", [*DEAF, "obeys", "blocks"])
-async def test_e13_cancelled_caller_goes_on_within_a_tenth_of_a_second(tool):
-    async with open_files(FILES) as rt:
+async def test_e13_cancelled_caller_goes_on_within_a_moment(tool):
+    async with open_files(PATIENT) as rt:
         task = asyncio.create_task(rt.call(tool, {}))
         await asyncio.sleep(0.02)
         started = time.monotonic()
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
-        assert time.monotonic() - started < 0.1
+        assert time.monotonic() - started < AT_ONCE_S
         assert task.cancelled()
 
 
 @pytest.mark.parametrize("tool", [*DEAF, "obeys"])
 async def test_timeout_around_a_call_is_the_callers_own(tool):
-    async with open_files(FILES) as rt:
+    async with open_files(PATIENT) as rt:
         with pytest.raises(TimeoutError):
             async with asyncio.timeout(0.03):
                 await rt.call(tool, {})
@@ -272,7 +287,7 @@ async def test_call_from_another_loop_is_refused_at_once(tool):
             await asyncio.sleep(0.001)
         assert (await rt.call("quick", {})).data == 1
     (result,) = found
-    assert time.monotonic() - started < 2
+    assert time.monotonic() - started < AT_ONCE_S
     assert result.error.code == "unavailable"
     assert result.error.message == "the runtime belongs to another event loop"
     assert "on the loop that opened it" in result.error.hint

@@ -266,3 +266,90 @@ def test_a_broken_project_is_refused_with_all_its_diagnostics(tmp_path):
         toolrt.run("t", project=tmp_path)
     assert "tools.d/t.yaml:2:7" in refused.value.report
     assert "description" in refused.value.report
+
+
+ANSWERS = """
+tools:
+  t:
+    description: T.
+    shell: {script: 'echo "{\\"a\\": 1}"', output: json}
+    effect: read
+    result: {%s}
+"""
+
+
+@pytest.mark.parametrize("output", ["select: nope.deep", "select: 'nope[0]'"])
+async def test_a_select_that_finds_nothing_says_so(output):
+    async with open_files({"tools.d/t.yaml": ANSWERS % output}) as rt:
+        result = await rt.call("t", {})
+    assert (result.status, result.data) == ("success", None)
+    assert result.text == f"t: the answer has no `{output.split(': ')[1].strip(chr(39))}`."
+
+
+@pytest.mark.parametrize(
+    ("condition", "name"),
+    [
+        ("result.ok == false", "result.ok"),
+        ("result.deep.ok == false", "result.deep"),
+        ("result.a == 2 || result.deep.ok", "result.deep"),
+    ],
+)
+async def test_an_answer_without_what_failed_when_reads_is_told_its_name(condition, name):
+    async with open_files({"tools.d/t.yaml": ANSWERS % f"failed_when: {condition}"}) as rt:
+        result = await rt.call("t", {})
+    assert result.error.code == "bad-response"
+    assert result.error.details["condition"].endswith(f"not there: `{name}`")
+    assert result.error.hint == (
+        f"`result.failed_when` reads what is not there: ask `has({name})` first"
+    )
+
+
+SENSITIVE = """
+tools:
+  t:
+    description: T.
+    parameters:
+      user: string
+      pin: {type: string, sensitive: true}
+      card: {type: object, properties: {number: {type: integer, sensitive: true}, name: {type: string}}}
+    shell: {script: 'echo "$1"', argv: ["{{ user }}"], env: {PIN: "{{ pin }}", CARD: "{{ card.number }}"}, stdin: {all: "{{ card }}"}}
+"""
+
+
+async def test_a_preview_masks_sensitive_arguments_wherever_they_go():
+    async with open_files({"tools.d/t.yaml": SENSITIVE}) as rt:
+        card = {"number": 4111, "name": "Ann"}
+        seen = await rt.preview("t", {"user": "ann", "pin": "12", "card": card})
+    assert seen["arguments"] == {
+        "user": "ann",
+        "pin": "***",
+        "card": {"number": "***", "name": "Ann"},
+    }
+    assert "4111" not in str(seen)
+    assert seen["request"]["env"]["PIN"] == "***"
+    assert seen["request"]["argv"][-1] == "ann"
+
+
+READS = """
+tools:
+  t:
+    description: T.
+    parameters: {file: {type: string, format: path, root: notes}}
+    command: [cat, --, "{{ file }}"]
+    effect: read
+"""
+
+
+@pytest.mark.parametrize(
+    ("file", "hint"),
+    [
+        ("notes/a.txt", "`file` begins below its root folder: send a.txt"),
+        ("notes/b.txt", None),
+        ("b.txt", None),
+    ],
+)
+async def test_a_path_that_repeats_the_name_of_its_root_is_told_what_to_send(file, hint):
+    async with open_files({"tools.d/t.yaml": READS, "notes/a.txt": "hi"}) as rt:
+        result = await rt.call("t", {"file": file})
+        assert (await rt.call("t", {"file": "a.txt"})).data.strip() == "hi"
+    assert (result.error.code, result.error.hint) == ("execution-failed", hint)

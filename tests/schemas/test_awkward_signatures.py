@@ -17,7 +17,9 @@ from pydantic import BaseModel, Field
 
 from toolrt.core.errors import RefusedError
 from toolrt.core.faults import FaultError
+from toolrt.schemas.arguments import ArgumentChecker
 from toolrt.schemas.functions import describe_function
+from toolrt.schemas.signatures import place_of
 
 STRING = {"type": "string"}
 INTEGER = {"type": "integer"}
@@ -579,3 +581,37 @@ def test_u27_all_faults_of_a_signature_come_together():
 
     assert [fault.code for fault in error.value.faults] == ["unsupported-parameter"] * 2
     assert ["`a`" in fault.message or "`b`" in fault.message for fault in error.value.faults]
+
+
+def test_a_singledispatch_function_gets_what_it_chooses_by_without_a_name():
+    @functools.singledispatch
+    def shown(value: int, width: int = 3) -> str:
+        """Show it."""
+        return str(value).rjust(width)
+
+    args, named = describe_function(shown).bind({"value": 7, "width": 4})
+    assert shown(*args, **named) == "   7"
+
+
+@pytest.mark.parametrize("name", ["a", "1.5", "", "1 ", "9" * 30])
+def test_names_that_are_read_as_whole_numbers_look_like_them(name):
+    def fn(by_year: dict[int, str]) -> dict[int, str]:
+        """By year."""
+        return by_year
+
+    made = describe_function(fn)
+    checker = ArgumentChecker(made.input_schema)
+    assert checker.check({"by_year": {"-12": "x"}})
+    assert made.bind({"by_year": {"-12": "x"}})[1] == {"by_year": {-12: "x"}}
+    with pytest.raises(RefusedError):
+        checker.check({"by_year": {name: "x"}})
+
+
+def test_a_place_is_told_from_the_project_however_its_folder_is_named(monkeypatch):
+    monkeypatch.chdir(HERE)
+    assert place_of(describe_color, Path()).startswith("test_awkward_signatures.py:")
+
+
+def describe_color(color: Color) -> str:
+    """A colour."""
+    return color.value

@@ -76,3 +76,15 @@ def test_text_that_does_not_parse_is_the_description():
     text = "Do.\n\nArgs:\n  - broken"
 
     assert read_docstring(text) == Docstring(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "\n    Args:\n        a: The a.\n        b: The b.\n    ",
+        "\n    Parameters\n    ----------\n    a : int\n        The a.\n    b\n        The b.\n    ",
+        ":param a: The a.\n:param b: The b.",
+    ],
+)
+def test_a_docstring_of_sections_alone_describes_the_parameters(text):
+    assert read_docstring(text) == Docstring(None, {"a": "The a.", "b": "The b."})

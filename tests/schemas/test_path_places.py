@@ -198,7 +198,7 @@ def test_a_schema_without_paths_costs_next_to_nothing():
     started = time.process_time()
     for _ in range(1000):
         path_places(schema)
-    assert time.process_time() - started < 0.5
+    assert time.process_time() - started < 2
 
 
 def test_f1_a_signature_can_mark_its_paths_and_a_plain_path_is_any():

@@ -1,11 +1,12 @@
 """Records in a function's parameters: no field that was misspelt vanishes in silence."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal, Optional
 
 import pydantic.dataclasses
 import pytest
-from pydantic import BaseModel, ConfigDict, Field, RootModel
+from pydantic import BaseModel, ConfigDict, Field, RootModel, field_validator
 from typing_extensions import TypedDict
 
 from toolrt.core.errors import RefusedError
@@ -168,3 +169,52 @@ def test_what_a_function_returns_stays_open():
         return Place("Graz")
 
     assert "additionalProperties" not in describe_function(plan).output_schema
+
+
+def with_keywords(spot: Spot, *rest: slice) -> Spot:
+    """What a spot is, beside what no model can send."""
+    return spot
+
+
+def with_a_default(spot: Spot, how: Callable[[], int] | None = None) -> Spot:
+    """What a spot is, beside what no model can send."""
+    return spot
+
+
+@pytest.mark.parametrize("fn", [with_keywords, with_a_default])
+def test_a_record_beside_a_parameter_that_is_left_out_is_one_argument(fn):
+    made = describe_function(fn)
+    assert list(made.input_schema["properties"]) == ["spot"]
+    args, named = made.bind({"spot": {"city": "a"}})
+    assert fn(*args, **named) == Spot(city="a")
+
+
+class Small(BaseModel):
+    size: int
+
+    @field_validator("size")
+    @classmethod
+    def _is_small(cls, value: int) -> int:
+        if value > 9:
+            raise ValueError("Nothing over 9 fits")
+        return value
+
+
+def test_what_a_validator_of_the_users_own_says_is_said_as_it_is():
+    def fn(small: Small, *rest: int) -> int:
+        """What fits."""
+        return small.size
+
+    with pytest.raises(RefusedError) as refused:
+        describe_function(fn).bind({"small": {"size": 10}})
+    assert str(refused.value) == "`small.size`: Nothing over 9 fits"
+
+
+def test_a_refusal_points_to_no_page_of_pythons():
+    def fn(number: complex) -> str:
+        """A number."""
+        return str(number)
+
+    with pytest.raises(RefusedError) as refused:
+        describe_function(fn).bind({"number": "many"})
+    assert "http" not in str(refused.value)

@@ -6,7 +6,7 @@ parameter says `allow_dash: true`.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from toolrt.bindings.base import BindContext
 from toolrt.bindings.programs import is_free_text
@@ -31,7 +31,7 @@ class Argv:
     after which nothing is an option.
     """
 
-    __slots__ = ("_constant", "_elements", "first_free_text")
+    __slots__ = ("_constant", "_elements", "first_free_text", "lone")
 
     def __init__(
         self,
@@ -49,8 +49,10 @@ class Argv:
         self._constant: list[str] | None = None
         if compiling.is_constant:
             self._constant = self.render(Scope())
+        self.lone = compiling.lone
+        """Path and template of each element that is one value, or none when it is absent."""
         self.first_free_text = compiling.first_free_text
-        """Path and parameter of the first free text that stands before any `--`."""
+        """The first text that a caller chooses freely, and what stands before it."""
 
     def render(self, scope: Scope) -> list[str]:
         """The arguments of one call. Raises RefusedError (invalid-arguments)."""
@@ -78,6 +80,14 @@ def caller_text(template: Template, context: BindContext) -> tuple[str, ...]:
     return (*named, *sorted(template.roots - OURS))
 
 
+class FreeText(NamedTuple):
+    """A text of the caller at `path`, its parameter, and the constants that stand before it."""
+
+    path: FaultPath
+    name: str
+    before: tuple[str, ...]
+
+
 Element = Callable[[Scope, list[str]], None]
 
 
@@ -88,7 +98,9 @@ class _Compiling:
         self._context = context
         self._is_after_dashes = is_guarded
         self.is_constant = True
-        self.first_free_text: tuple[FaultPath, str] | None = None
+        self.first_free_text: FreeText | None = None
+        self._before: list[str] = []
+        self.lone: list[tuple[FaultPath, Template]] = []
 
     def element(self, written: Written, path: FaultPath) -> Element:
         if isinstance(written, str):
@@ -122,6 +134,7 @@ class _Compiling:
                 *path,
                 on_key=True,
             )
+        self._before.append(key)
         self._fitting(key, path)
         joins = key.endswith("=")
         items = value if isinstance(value, list) else [value]
@@ -145,14 +158,16 @@ class _Compiling:
         template = self._context.template(text, path, ARGUMENT)
         self._refuse_references(template, path)
         if template.is_constant:
+            self._before.append(template.source)
             return _always(self._fitting(template.source, path))
         self.is_constant = False
         free = caller_text(template, self._context)
-        if free and not self._is_after_dashes and self.first_free_text is None:
-            self.first_free_text = (path, free[0])
+        if free and self.first_free_text is None:
+            self.first_free_text = FreeText(path, free[0], tuple(self._before))
         may_dash = not begins or self._is_after_dashes or not self._is_risky(template, free)
         name = f"`{free[0]}`" if free else "a value"
         if template.is_lone:
+            self.lone += [(path, template)]
             return lambda scope: _lone(template.value(scope), name, may_dash)
         return lambda scope: _fit(str(template.text(scope)), name, may_dash)
 

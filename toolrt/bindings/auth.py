@@ -21,6 +21,7 @@ from toolrt.expressions.slots import HEADER, QUERY, TEXT
 from toolrt.expressions.templates import Template
 from toolrt.manifest.target import ApiKeyAuth, Auth
 
+_VARIABLE = re.compile(r"\$\{?([A-Za-z_]\w*)\}?")
 _COOKIE_VALUE = re.compile(r"[!#-+\--:<-\[\]-~]*")  # RFC 6265, section 4.1.1
 
 
@@ -54,19 +55,26 @@ class Credential:
         if self.write is _basic:
             return f"Basic {MASK}"
         try:
-            return self.write([str(template.masked(scope)) for template in self.templates])
+            return self.write([_shown(template, scope) for template in self.templates])
         except ValueError:
             return MASK
+
+
+def _shown(template: Template, scope: Scope) -> str:
+    return MASK if template.is_constant else str(template.masked(scope))
 
 
 def compile_auth(auth: Auth, context: BindContext, *path: str) -> Credential | None:
     """The credential that `auth` describes; None for a way that does not work yet."""
     if auth.bearer is not None:
-        template = context.template(auth.bearer, (*path, "bearer"), TEXT)
+        template = _secret(auth.bearer, context, (*path, "bearer"))
+        if auth.bearer.lower().startswith("bearer "):
+            message = "`Bearer` stands before it already, and would be sent twice"
+            _warn("doubled-scheme", message, context, (*path, "bearer"), "leave that word out")
         return Credential("header", "Authorization", (template,), _bearer)
     if auth.basic is not None:
         name = context.template(auth.basic.username, (*path, "basic", "username"), TEXT)
-        word = context.template(auth.basic.password, (*path, "basic", "password"), TEXT)
+        word = _secret(auth.basic.password, context, (*path, "basic", "password"))
         return Credential("header", "Authorization", (name, word), _basic)
     if auth.api_key is not None:
         return _api_key(auth.api_key, context, (*path, "api_key"))
@@ -76,7 +84,7 @@ def compile_auth(auth: Auth, context: BindContext, *path: str) -> Credential | N
 
 
 def _api_key(key: ApiKeyAuth, context: BindContext, path: Path) -> Credential:
-    template = context.template(key.value, (*path, "value"), TEXT)
+    template = _secret(key.value, context, (*path, "value"))
     if key.query is not None:
         return Credential("query", key.query, (template,), "".join)
     place = "cookie" if key.header is None else "header"
@@ -88,6 +96,21 @@ def _api_key(key: ApiKeyAuth, context: BindContext, path: Path) -> Credential:
     if key.cookie is not None:
         return Credential("header", "Cookie", (template,), _cookie(name))
     return Credential("header", name, (template,), "".join)
+
+
+def _secret(text: str, context: BindContext, path: Path) -> Template:
+    """The template of a credential, with a warning where it stands in the file in the open."""
+    template = context.template(text, path, TEXT)
+    if template.is_constant and template.source:
+        name = _VARIABLE.fullmatch(text)
+        hint = f"write `${{env:{name[1]}}}`" if name else "write `${env:NAME}` or `${secret:name}`"
+        what = "is sent as it stands" if name else "stands in the file, for all who read it"
+        _warn("constant-credential", f"this credential {what}", context, path, hint)
+    return template
+
+
+def _warn(code: str, message: str, context: BindContext, path: Path, hint: str) -> None:
+    context.fault(code, message, *path, hint=hint, severity="warning")
 
 
 def _bearer(texts: Sequence[str]) -> str:

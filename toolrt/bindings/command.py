@@ -11,7 +11,7 @@ from pydantic_core import PydanticCustomError
 from toolrt.bindings.argv import Argv
 from toolrt.bindings.base import BindContext, Kind
 from toolrt.bindings.execution import Element, Execution, ExecutionSpec
-from toolrt.bindings.programs import runs_its_arguments
+from toolrt.bindings.programs import instead_of_code, is_past_code, runs_its_arguments
 
 
 def _a_list(value: object) -> object:
@@ -51,16 +51,16 @@ def bind(spec: CommandSpec, context: BindContext) -> Execution:
 
 
 def _warn_of_code(program: str, arguments: Argv, context: BindContext) -> None:
-    if arguments.first_free_text is None or not runs_its_arguments(program):
+    free = arguments.first_free_text
+    if free is None or not runs_its_arguments(program) or is_past_code(program, free.before):
         return
-    path, name = arguments.first_free_text
     context.fault(
         "caller-text-to-interpreter",
-        f"`{program}` can be told to run other things, and `{name}` is any text of the caller: "
-        "once approvals work, this tool asks a person",
-        *path,
+        f"`{program}` can be told to run other things, and `{free.name}` is any text of the "
+        "caller: once approvals work, this tool asks a person",
+        *free.path,
         severity="warning",
-        hint="put `--` before it, or narrow the parameter with `enum`",
+        hint=f"{instead_of_code(program, free.before)}narrow the parameter with `enum`",
     )
 
 

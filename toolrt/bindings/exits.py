@@ -14,7 +14,7 @@ from toolrt.core.errors import BindingError
 from toolrt.core.results import Answer, ProcessAnswer
 
 _LINE = 200
-_STDERR_TAIL = 2000
+_TAIL = 2000
 _BECAUSE: Mapping[int, str] = {
     signal.SIGXCPU: ": it used more processor time than `limits.cpu` allows",
     signal.SIGXFSZ: ": it wrote a file larger than `limits.file_size` allows",
@@ -61,7 +61,7 @@ def _signaled(number: int, finished: Finished, stderr: str) -> BindingError:
     return BindingError(
         f"ended by signal {number} ({name}){_BECAUSE.get(number, because)}",
         code="signaled",
-        details={"signal": number, "stderr": stderr[-_STDERR_TAIL:]},
+        details={"signal": number, **_said(finished, stderr)},
         body=_body(finished.stdout),
     )
 
@@ -72,9 +72,16 @@ def _failed(code: int, finished: Finished, stderr: str) -> BindingError:
     return BindingError(
         f"{message}: {said}" if said else message,
         hint=_PIPE_HINT if code == _BROKEN_PIPE else None,
-        details={"exit_code": code, "stderr": stderr[-_STDERR_TAIL:]},
+        details={"exit_code": code, **_said(finished, stderr)},
         body=_body(finished.stdout),
     )
+
+
+def _said(finished: Finished, stderr: str) -> dict[str, str]:
+    """The last that it printed: on stderr always, on stdout when there is any."""
+    stdout = finished.stdout.whole()[-4 * _TAIL :].decode("utf-8", "replace")[-_TAIL:]
+    said = {"stderr": stderr[-_TAIL:]}
+    return {**said, "stdout": stdout} if stdout else said
 
 
 def _last_line(stderr: str) -> str:

@@ -7,6 +7,8 @@ What a process forks for itself and then opens a project in is no clone, for it 
 import os
 import sys
 import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import NoReturn
 
 _FAILED = 1
@@ -26,6 +28,20 @@ class _Forks:
 
 FORKS = _Forks()
 os.register_at_fork(after_in_child=FORKS.note)
+
+
+@contextmanager
+def without_clones() -> Iterator[None]:
+    """User code runs inside: where it forks, the child ends with it and does not go on here."""
+    forks = FORKS.count
+    try:
+        yield
+    except BaseException as error:
+        if FORKS.count != forks:
+            leave_clone(error)
+        raise
+    if FORKS.count != forks:
+        leave_clone()
 
 
 def leave_clone(error: BaseException | None = None) -> NoReturn:

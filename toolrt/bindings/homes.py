@@ -1,9 +1,9 @@
 """The HOME of children: an empty folder for each run, which nobody finds again (S5).
 
 A program may leave settings there that would make the next run do something else. A folder that was
-left as empty as it was lent is lent again, since making one takes a disk some time; any other is
-removed. All stand in one folder of the runtime, which goes when that is closed or this process
-exits; where a process was killed first, the next one that starts a child removes it.
+left as empty as it was lent is lent again, under another name, since making one takes a disk some
+time; any other is removed. All stand in one folder of the runtime, which goes when that is closed
+or this process exits; where a process was killed first, the next that starts a child removes it.
 """
 
 import asyncio
@@ -16,6 +16,7 @@ import tempfile
 import threading
 import weakref
 from collections import deque
+from contextlib import suppress
 
 from toolrt.core.errors import BindingError
 
@@ -33,12 +34,15 @@ class Homes:
         self._lock = threading.Lock()
         self._free: deque[str] = deque()
         self._base: str | None = None
+        self._place = (0, 0)
         self._end: weakref.finalize[[str, int, int], Homes] | None = None
 
     def lend(self) -> str:
         """An empty folder. Raises BindingError `unavailable` where none can be written."""
+        if not self._is_in_place():
+            self._forget()
         while self._free:
-            home = self._free.popleft()
+            home = self._renamed(self._free.popleft())
             if _is_as_new(home):
                 return home
             _remove_aside(home)
@@ -55,6 +59,8 @@ class Homes:
 
     def take_back(self, home: str) -> None:
         """The run is over: its folder is free, or goes with all that was left in it."""
+        if not self._is_in_place() or not home.startswith(f"{self._base}/"):
+            return  # nothing of ours is to be found by that name
         if _is_as_new(home):
             self._free.append(home)
         else:
@@ -73,11 +79,27 @@ class Homes:
         os.mkdir(home, 0o700)  # noqa: PTH102 (no Path object for each run)
         return home
 
+    def _is_in_place(self) -> bool:
+        """Whether the folder of all homes is the one that was made, and not a link of some run."""
+        if self._base is None:
+            return False
+        with suppress(OSError):
+            return _place_of(os.lstat(self._base)) == self._place
+        return False
+
+    def _renamed(self, home: str) -> str:
+        """A free folder under another name: what still runs knows the one that it was lent by."""
+        name = f"{self._base}/{next(self._numbers)}"
+        with suppress(OSError):  # it has been removed, and is not as new then
+            os.rename(home, name)  # noqa: PTH104 (plain texts)
+        return name
+
     def _begin(self) -> str:
         with self._lock:
             if self._base is None:
                 base = tempfile.mkdtemp(prefix=_PREFIX)
                 lock = _locked(base)
+                self._place = _place_of(os.fstat(lock))
                 self._end = weakref.finalize(self, _end, base, lock, os.getpid())
                 self._base = base
                 parent = os.path.dirname(base)  # noqa: PTH120 (plain texts)
@@ -90,6 +112,10 @@ class Homes:
                 self._end()
             self._base = self._end = None
             self._free.clear()
+
+
+def _place_of(status: os.stat_result) -> tuple[int, int]:
+    return status.st_dev, status.st_ino
 
 
 def _is_as_new(home: str) -> bool:

@@ -29,6 +29,11 @@ class Service:
 def compile_target(target: Target, context: BindContext) -> Service | None:
     """Compile a target; what is wrong is reported with paths from the target."""
     url = read_written(target.url, context, "url")
+    headers = Headers()
+    headers.add(target.headers, context, "headers")
+    credential = compile_auth(target.auth, context, "auth") if target.auth else None
+    check_twice(target.headers, credential, context)
+    guard = compile_guard(target.allow_private, context)
     if url is None:
         return None
     if url.origin is None or url.query is not None:
@@ -37,11 +42,6 @@ def compile_target(target: Target, context: BindContext) -> Service | None:
         context.fault("invalid-url", message, "url", hint=hint)
         return None
     path = compile_path(replace(url, path=url.path.rstrip("/")), context, "url")
-    headers = Headers()
-    headers.add(target.headers, context, "headers")
-    credential = compile_auth(target.auth, context, "auth") if target.auth else None
-    check_twice(target.headers, credential, context)
-    guard = compile_guard(target.allow_private, context)
     check_host(url.origin, guard, context)
     tls = _files(target.tls, context)
     return Service(url.origin, path, headers, credential, guard, tls, target)

@@ -43,6 +43,18 @@ class PathRule:
             raise ValueError("leads out of its root folder through a symbolic link")
         return "/".join((self.shown.rstrip("/"), *parts)) or "/"
 
+    def without_repetition(self, made: str) -> str | None:
+        """What was meant by `made`, a path that was handed on: it repeats the root's own name, as
+        in `./data/data/x`, and only without that something is there.
+        """
+        name = self.root.rpartition(b"/")[2]
+        first, _, rest = encoded(made.removeprefix(f"{self.shown.rstrip('/')}/")).partition(b"/")
+        if not rest or first != name or os.path.lexists(b"%s/%s" % (self.root, first)):
+            return None
+        meant = as_text(rest)
+        is_there = _stays_inside(self.root, meant.split("/"))
+        return meant if is_there and os.path.lexists(b"%s/%s" % (self.root, rest)) else None
+
 
 class PathRules:
     """The path parameters of one tool, and the paths inside of others."""
@@ -78,6 +90,18 @@ class PathRules:
             return os.path.normpath(os.path.join(self._project, value))  # noqa: PTH118 (plain texts)
 
         return dict(_changed(self._place, dict(arguments), (), joined))
+
+    def hint(self, arguments: Mapping[str, Any]) -> str | None:
+        """What to send instead of applied arguments that name nothing, when that is sure."""
+        meant: list[str] = []
+
+        def look(root: str, value: str, path: FaultPath) -> str:
+            if (right := self._rules[root].without_repetition(value)) is not None:
+                meant.append(f"`{place(path)}` begins below its root folder: send {right}")
+            return value
+
+        _changed(self._place, dict(arguments), (), look)
+        return "; ".join(meant) or None
 
     def are_about(self, parameter: str) -> bool:
         """Whether the parameter is a path itself."""

@@ -110,9 +110,8 @@ class Process:
         return self._leader.pid
 
     async def finished(self) -> Finished:
-        """Wait for the end. Raises BindingError `output-flood` for more than 64 MiB of output.
-
-        When the runner is closed meanwhile, this is cancelled.
+        """Wait for the end. Raises BindingError: `output-flood` for more than 64 MiB of output,
+        `unavailable` when the runner is closed meanwhile.
         """
         try:
             return await self._done
@@ -223,7 +222,9 @@ class Process:
 
     def _over(self) -> None:
         self._is_over = True
-        self._done.cancel()
+        if not self._done.done():
+            self._done.set_exception(_closed())
+            self._done.exception()  # there may be nobody who waits
         self._timer.cancel()
         self._watch.stop()
         self._streams.close()
@@ -237,6 +238,11 @@ def _streams(
         return Streams(loop, request.stdin, request.keep_bytes, on_read)
     except OSError as error:
         raise spawn_error(error, request) from error
+
+
+def _closed() -> BindingError:
+    message, hint = "the runtime was closed while it ran", "open the project again with toolrt.open"
+    return BindingError(message, code="unavailable", hint=hint, sent="maybe")
 
 
 def _flood() -> BindingError:

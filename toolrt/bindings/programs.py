@@ -7,7 +7,7 @@ are told to run; a caller's text must not reach those unannounced.
 import os
 import re
 import shutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +24,19 @@ npx npm pnpm yarn bunx uvx uv pipx make env xargs parallel ssh docker podman ner
 nice nohup timeout time setsid stdbuf strace gdb watch sudo su doas chroot unshare nsenter flock
 """
 _KNOWN = frozenset(_INTERPRETERS.split())
+_SHELLS = frozenset(["sh", "ash", "bash", "dash", "fish", "ksh", "mksh", "zsh", "csh", "tcsh"])
+_LAUNCHERS = """
+busybox ed m4 find fd expect npx bunx uvx uv pipx env xargs parallel ssh docker podman nerdctl
+nice nohup timeout time setsid stdbuf strace gdb watch sudo su doas chroot unshare nsenter flock
+"""
+_RUNS_WHAT_FOLLOWS = frozenset(_LAUNCHERS.split())
+"""What runs, or may run, what comes after `--`."""
+_TAKES_CODE = re.compile(
+    r"-[A-Za-z]*[ceEpmrRIF]|--(eval|print|exec|command|require|import|expression|checkpoint-action|"
+    r"to-command|use-compress-program|rsh-command|upload-pack|receive-pack|config|config-env|module|"
+    r"init-command|init-file|rcfile|loader|experimental-loader|source|load)"
+)
+"""Options whose value is code, or names some: a `--` after one is that value, or passed over."""
 _SAFE_TYPES = frozenset({"boolean", "integer", "number", "null"})
 
 
@@ -60,8 +73,33 @@ def missing(name: str) -> str:
 
 def runs_its_arguments(name: str) -> bool:
     """Whether the program is an interpreter or a launcher: its arguments may be code."""
+    return _base(name) in _KNOWN
+
+
+def _base(name: str) -> str:
+    """The program that a name or path stands for, without a version."""
     base = name.rsplit("/", 1)[-1].lower()
-    return base in _KNOWN or _VERSION.sub("", base) in _KNOWN
+    return base if base in _KNOWN else _VERSION.sub("", base)
+
+
+def is_past_code(name: str, before: Sequence[str]) -> bool:
+    """Whether a text after the constants `before` is an operand, and what is run is constant."""
+    if "--" not in before or _base(name) in _RUNS_WHAT_FOLLOWS:
+        return False
+    first = before[: before.index("--")]
+    has_operand = any(not each.startswith("-") for each in first)
+    return has_operand and not _TAKES_CODE.fullmatch(first[-1])
+
+
+def instead_of_code(name: str, before: Sequence[str]) -> str:
+    """What keeps a text from being code, followed by "or "; nothing where nothing does."""
+    if _base(name) in _SHELLS:
+        return 'write a constant script under `shell:` that reads it as `"$1"`, or '
+    if _base(name) in _RUNS_WHAT_FOLLOWS:
+        return ""
+    if any(_TAKES_CODE.fullmatch(each) for each in before[-2:]):
+        return "keep the code constant and pass it as an argument after that and `--`, or "
+    return "put `--` before it, after what is to be run, or "
 
 
 def is_free_text(schema: Any) -> bool:

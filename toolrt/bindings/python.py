@@ -16,7 +16,7 @@ from toolrt.bindings.base import BindContext, Binding, Described, Kind, Spec, Un
 from toolrt.bindings.python_calls import Inline, InThread, Linked, OnLoop, link
 from toolrt.bindings.python_drift import drift
 from toolrt.bindings.python_hosts import Hosts
-from toolrt.bindings.python_imports import DOTTED, import_from, looking_at
+from toolrt.bindings.python_imports import DOTTED, import_from, looking_at, meant_by
 from toolrt.bindings.python_targets import Target, callee_of, find_target
 from toolrt.bindings.threads import ThreadPool
 from toolrt.core.faults import Fault, FaultError
@@ -44,7 +44,11 @@ def _named(value: Any) -> Any:
 
 def _dotted(value: Any) -> Any:
     if isinstance(value, str) and not re.match(DOTTED, value):
-        raise PydanticCustomError("not-a-name", "expected a dotted name such as pkg.mod:Class")
+        right = meant_by(value)
+        wanted = f", write {right}" if right else " such as pkg.mod:Class"
+        raise PydanticCustomError(
+            "not-a-name", "expected a dotted name{wanted}", {"wanted": wanted}
+        )
     return value
 
 
@@ -71,8 +75,10 @@ class PythonSpec(Spec):
         if not isinstance(self.call, str):
             return self
         if self.object is None and not re.match(DOTTED, self.call):
-            message = "`{call}` is no dotted name: expected module:function, as in pkg.mod:fn"
-            raise PydanticCustomError("not-a-name", message, {"call": self.call})
+            right = meant_by(self.call)
+            wanted = f"write {right}" if right else "expected module:function, as in pkg.mod:fn"
+            message = "`{call}` is no dotted name: {wanted}"
+            raise PydanticCustomError("not-a-name", message, {"call": self.call, "wanted": wanted})
         if self.object is not None and not re.fullmatch(_ATTRIBUTE, self.call):
             message = "`{call}` is no method of `object`: expected one name"
             raise PydanticCustomError("not-a-name", message, {"call": self.call})

@@ -23,26 +23,33 @@ from toolrt.schemas.conversion import Adaptor
 from toolrt.schemas.signatures import Callee
 from toolrt.schemas.values import to_plain
 
+_FLAT = (str, int, float, bool, type(None))
+"""Types of values that nobody can change."""
+
 
 @dataclass(frozen=True, slots=True)
 class Linked:
-    """A callable as it is called: `label` names it, `context` is its Context parameter, if any."""
+    """A callable as it is called: `label` names it, `context` is its Context parameter, if any.
+
+    `is_flat` says that no argument of it can be changed in place.
+    """
 
     fn: Callable[..., Any]
     label: str
     project: Path
     adaptor: Adaptor
     context: str | None = None
+    is_flat: bool = False
 
     @property
     def is_direct(self) -> bool:
-        return self.adaptor.is_direct and self.context is None
+        return self.is_flat and self.adaptor.is_direct and self.context is None
 
     def prepared(self, invocation: Invocation) -> Callable[[], Any]:
         """The call with all its arguments. Raises CallError when they do not convert."""
         if self.is_direct:
             return functools.partial(self.fn, **invocation.arguments)
-        arguments = invocation.arguments
+        arguments = invocation.arguments if self.is_flat else _fresh(invocation.arguments)
         if self.context is not None:
             arguments = {**arguments, self.context: Context(invocation)}
         try:
@@ -65,7 +72,17 @@ class Linked:
 def link(target: Target, callee: Callee, properties: Iterable[str], project: Path) -> Linked:
     """A target with its call settled; `properties` are the names in the tool's input schema."""
     context = next((each.key for each in callee.parameters if each.is_context), None)
-    return Linked(target.fn, target.label, project, Adaptor(callee, properties), context)
+    filled = [each for each in callee.parameters if not each.is_context]
+    is_flat = all(any(each.annotation is kind for kind in _FLAT) for each in filled)
+    adaptor = Adaptor(callee, properties)
+    return Linked(target.fn, target.label, project, adaptor, context, is_flat)
+
+
+def _fresh(value: Any) -> Any:
+    """A copy of a JSON value: what a callable does to it is not there for the next try (E10)."""
+    if type(value) is dict:
+        return {name: _fresh(each) for name, each in value.items()}
+    return [_fresh(each) for each in value] if type(value) is list else value
 
 
 class OnLoop:

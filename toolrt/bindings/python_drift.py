@@ -9,7 +9,7 @@ from typing import Any
 from uuid import UUID
 
 from toolrt.core.faults import Fault
-from toolrt.core.names import did_you_mean
+from toolrt.core.names import did_you_mean, nearest
 from toolrt.schemas.annotations import field_names, without_metadata
 from toolrt.schemas.conversion import flattened
 from toolrt.schemas.signatures import VAR_KEYWORD, VARIADIC, Callee, Parameter
@@ -45,7 +45,7 @@ def drift(callee: Callee, schema: Mapping[str, Any]) -> Iterator[Fault]:
     for key, parameter in parameters.items():
         if key in properties:
             yield from _clashes(callee, parameter, properties[key], key in required)
-        elif parameter.is_required:
+        elif parameter.is_required and not nearest(key, properties.keys() - parameters.keys()):
             message = f"{callee.label} requires `{key}`, which is not among the parameters"
             hint = "write it, or give it a default in the function"
             yield Fault("signature-drift", message, ("/", "parameters"), hint, on_key=True)

@@ -200,13 +200,18 @@ class Work:
         if self._ran is not None:
             return
         self._woken = woken = self._loop.create_future()
-        self._loop.call_soon(self._task.cancel)  # after the first step of a new task
+        self._loop.call_soon(self._cancel)  # after the first step of a new task
         timer = self._loop.call_later(GRACE_S, _wake, woken)
         try:
             await woken
         finally:
             timer.cancel()
             self.is_left = invocation.is_orphaned = self._ran is None
+
+    def _cancel(self) -> None:
+        """Cancel the task while it is ours: one that is done may serve another by now."""
+        if self._ran is None:
+            self._task.cancel()
 
     def end(self, ran: Ran) -> None:
         """Tell whoever still waits how it ended."""

@@ -19,6 +19,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from toolrt.bindings.forks import without_clones
 from toolrt.bindings.python_errors import message_of
 from toolrt.bindings.python_finder import put_first
 from toolrt.core.faults import Fault, FaultError
@@ -40,14 +41,28 @@ def import_from(project: Path, dotted: str) -> Any:
     of the project that an installed module hides, or what the module's own code raised, and where.
     """
     if not re.match(DOTTED, dotted):
-        raise _failed(f"`{dotted}` is no dotted name", "write module:function, as in pkg.mod:fn")
+        hint = meant_by(dotted) or "module:function, as in pkg.mod:fn"
+        raise _failed(f"`{dotted}` is no dotted name", f"write {hint}")
     module_name, _, attributes = dotted.partition(":")
+    file = module_name.removesuffix(".py")
+    if file != module_name and not hasattr(_module(project, file), "__path__"):
+        raise _failed(f"`{module_name}` is a file, and `{file}` its module", _write(dotted))
     found = _module(project, module_name)
     owner = module_name
     for name in attributes.split("."):
         found = attribute_of(found, name, owner)
         owner = f"{owner}{':' if owner == module_name else '.'}{name}"
     return found
+
+
+def meant_by(written: str) -> str | None:
+    """The dotted name that a file's name, or one with a dot for the colon, surely stands for."""
+    text = re.sub(r":+", ":", written.strip().removeprefix("./").removesuffix("()"))
+    module, colon, attributes = text.partition(":")
+    if not colon and not module.endswith(".py"):
+        module, _, attributes = module.rpartition(".")
+    name = f"{module.removesuffix('.py').replace('/', '.')}:{attributes}"
+    return name if name != written and re.match(DOTTED, name) else None
 
 
 def attribute_of(owner: Any, name: str, label: str) -> Any:
@@ -66,7 +81,8 @@ def looking_at(label: str, project: Path) -> Iterator[None]:
     Attributes, signatures and annotations may run code; what our own code raises passes.
     """
     try:
-        yield
+        with without_clones():
+            yield
     except (FaultError, KeyboardInterrupt):
         raise
     except BaseException as error:
@@ -88,7 +104,7 @@ def _module(project: Path, name: str) -> Any:
     if name not in sys.modules:
         importlib.invalidate_caches()
     try:
-        with _outside_any_loop():
+        with without_clones(), _outside_any_loop():
             found = importlib.import_module(name)
     except KeyboardInterrupt:
         raise
@@ -161,11 +177,16 @@ def _is_from(project: Path, name: str) -> bool:
 
 def _hidden(project: Path, name: str) -> str | None:
     """The file of the project that was meant by a module's name, if it is not the one imported."""
-    if name in sys.modules and _is_from(project, name):
+    if name in sys.modules and (_is_stand_in(name) or _is_from(project, name)):
         return None
     path = name.replace(".", "/")
     files = (f"{path}.py", f"{path}/__init__.py")
     return next((each for each in files if (project / each).is_file()), None)
+
+
+def _is_stand_in(name: str) -> bool:
+    """Whether a module has put something else in its place, which need not say where it is from."""
+    return getattr(sys.modules[name], "__spec__", None) is None
 
 
 def _whose(name: str) -> str:
@@ -200,6 +221,10 @@ def _is_part(missing: str, name: str) -> bool:
 
 def _not_found(project: Path, missing: str, hides: str | None) -> FaultError:
     parent, _, last = missing.rpartition(".")
+    if parent in sys.modules and not hasattr(sys.modules[parent], "__path__"):
+        hint = _write(missing) if last in vars(sys.modules[parent]) else None
+        message = f"there is no module `{last}` in `{parent}`, which is no package"
+        return _failed(message, hides or hint)
     folders = sys.modules[parent].__path__ if parent in sys.modules else [str(project)]
     known = [each.name for each in pkgutil.iter_modules(folders)]
     close = did_you_mean(missing, [f"{parent}.{each}" if parent else each for each in known])
@@ -219,6 +244,11 @@ def _place(error: BaseException, project: Path) -> str | None:
         if path.is_relative_to(project):
             return f"{path.relative_to(project)}:{line}"
     return None
+
+
+def _write(slip: str) -> str | None:
+    right = meant_by(slip)
+    return f"write {right}" if right else None
 
 
 def _failed(message: str, hint: str | None = None) -> FaultError:

@@ -10,7 +10,6 @@ import sys
 import threading
 import time
 from collections.abc import Callable
-from contextlib import suppress
 from typing import Any
 
 from toolrt.bindings.group import FIRST_LOOK_S, LOST, Leader
@@ -61,11 +60,17 @@ class Worker:
     def ask(self, call: dict[str, Any], context: Context) -> Any:
         """The value of a call. Raises CallError as the callable did, or when the process died.
 
-        Such a death tells by `sent` whether the process had taken the call.
+        Such a death tells by `sent` whether the process had taken the call. RefusedError says that
+        no frame holds the arguments.
         """
         number = next(self._numbers)
-        with suppress(OSError):
+        try:
             write_frame(self._channel, {**call, "number": number})
+        except OSError:
+            pass  # the process has died, which the next line notices
+        except ValueError as error:
+            message = f"the arguments are {error} of JSON"
+            raise RefusedError(message, code="invalid-arguments") from error
         has_begun = False
         while (frame := read_frame(self._channel)) is not None:
             if "log" in frame:

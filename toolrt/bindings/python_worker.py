@@ -25,7 +25,11 @@ from toolrt.core.calls import Caller, Invocation
 from toolrt.core.clock import SystemClock
 from toolrt.core.errors import BindingError, CallError, RefusedError, ToolError
 from toolrt.core.faults import FaultError
+from toolrt.core.logs import message_of
 from toolrt.schemas.values import to_plain
+
+_LONGEST_LINE = 64 * 1024
+"""Characters of a line of the log, so that it fits into a frame."""
 
 
 def serve(descriptor: int) -> None:
@@ -137,7 +141,7 @@ class _Forward(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         of = {name: getattr(record, name, None) for name in ("call_id", "tool")}
-        line = [record.levelno, record.getMessage()]
+        line = [record.levelno, message_of(record)[:_LONGEST_LINE]]
         self._send({"log": line, "of": of if all(of.values()) else None})
 
 

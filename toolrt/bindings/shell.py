@@ -4,6 +4,8 @@ The script is never a template, so no value can become part of it; `${x}` in it 
 """
 
 import re
+from collections.abc import Mapping
+from typing import Any
 
 from pydantic import Field
 
@@ -11,8 +13,16 @@ from toolrt.bindings.argv import ELEMENT_LIMIT, Argv
 from toolrt.bindings.base import BindContext, Kind
 from toolrt.bindings.execution import Element, Execution, ExecutionSpec
 from toolrt.bindings.os_text import is_system_text
+from toolrt.core.faults import FaultError
+from toolrt.expressions.slots import ARGUMENT
+from toolrt.expressions.templates import Template, compile_template
 
 _REFERENCE = re.compile(r"\$\{(env|file|secret|caller|tenant):[A-Za-z_][^{}]*\}")
+_NAME = re.compile(r"\{\{-?\s*[\w.]+\s*-?\}\}")
+_MISSING = re.compile(
+    r"\{\{-?\s*caller\.(tenant|session|claims\.[\w.]+)\s*-?\}\}|\bif\b(?!.*\belse\b)", re.DOTALL
+)
+"""What may be absent though it is no parameter: values of the caller, `if` without `else`."""
 _HINT = 'pass values under `argv`, to be read as "$1", or under `env`'
 
 
@@ -30,6 +40,7 @@ def bind(spec: ShellSpec, context: BindContext) -> Execution:
     _check_interpreter(spec.interpreter, context)
     leading = (*spec.interpreter, "-c", spec.script, "toolrt")
     arguments = Argv(spec.argv, context, is_guarded=True)
+    _check_places(spec.argv, arguments, context)
     execution = Execution(spec, context, leading, arguments)
     execution.find(spec.interpreter[0], context, "interpreter", 0)
     return execution
@@ -51,6 +62,39 @@ def _check_script(script: str, context: BindContext) -> None:
         )
     if not is_system_text(script) or len(script.encode("utf-8", "surrogatepass")) >= ELEMENT_LIMIT:
         context.fault("script-too-long", "a script is less than 128 KiB of text", "script")
+
+
+def _check_places(written: list[Element], arguments: Argv, context: BindContext) -> None:
+    """Refuse what may be absent and is not last: what follows it would move up one place."""
+    for path, template in arguments.lone:
+        number = int(path[1])
+        is_last = number == len(written) - 1
+        if is_last or not isinstance(written[number], str) or not _may_vanish(template, context):
+            continue
+        context.fault(
+            "optional-in-argv",
+            f"`{template.source}` may be absent, and `${number + 2}` would then be `${number + 1}`",
+            *path,
+            hint="give it a default, put it last, or pass it under `env`",
+        )
+
+
+def _may_vanish(template: Template, context: BindContext) -> bool:
+    if _MISSING.search(template.source):
+        return True
+    if _NAME.fullmatch(template.source):
+        properties = context.input_schema.get("properties", {})
+        if any(_may_be_null(properties.get(name)) for name in template.parameters):
+            return True
+    try:
+        compile_template(f"={template.source}", ARGUMENT, context.names)
+    except FaultError:
+        return True
+    return False
+
+
+def _may_be_null(schema: Any) -> bool:
+    return isinstance(schema, Mapping) and "null" in (schema.get("type") or ())
 
 
 def _check_interpreter(interpreter: list[str], context: BindContext) -> None:

@@ -4,7 +4,7 @@ Each tool is compiled by itself and reports all that is wrong with it; a snapsho
 when no file has an error.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from hashlib import sha256
@@ -97,7 +97,20 @@ def _once_each(files: LoadedFiles) -> list[WrittenTool]:
         if known is not written and known.document.file != written.document.file:
             _report_twin(files, written, known)
         kept.append(written)
+    _report_meeting(files, first.values())
     return kept
+
+
+def _report_meeting(files: LoadedFiles, tools: Iterable[WrittenTool]) -> None:
+    """Two names that are one where no dot may be written: for MCP clients and vendors."""
+    by_wire: dict[str, WrittenTool] = {}
+    for written in tools:
+        known = by_wire.setdefault(written.name.replace(".", "_"), written)
+        if known is not written:
+            wire = known.name.replace(".", "_")
+            message = f"`{written.name}` and `{known.name}` would both be `{wire}` for a model"
+            fault = Fault("names-meet", message, (), "rename one of the two", on_key=True)
+            files.report(written.document, written.path, fault)
 
 
 def _report_twin(files: LoadedFiles, written: WrittenTool, known: WrittenTool) -> None:

@@ -4,11 +4,12 @@ Compiling a tool finds what is wrong in its layers, but no tool may be of the ki
 for, or every tool may override it.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from toolrt.bindings.base import KINDS, kind
 from toolrt.core.faults import Fault
 from toolrt.core.faults import Path as FaultPath
+from toolrt.core.names import nearest
 from toolrt.loading.layers import Layered
 from toolrt.loading.loader import LoadedFiles, validated
 from toolrt.loading.resets import reset_faults
@@ -23,6 +24,15 @@ def check_defaults(files: LoadedFiles) -> None:
         faults = [*_of_tool(layered), *_of_kinds(layered)]
         faults += planned.unfinished(layered.merged, planned.TOOL, faults)
         files.report_layered(layer.prefix, layered, faults)
+        files.broken_defaults |= {(layer.document.file, name) for name in _broken_kinds(faults)}
+
+
+def _broken_kinds(faults: Iterable[Fault]) -> Iterator[str]:
+    """The kinds whose options are wrong, or stand under a misspelt name."""
+    for fault in faults:
+        name = nearest(str(fault.path[0]), KINDS) if fault.path else None
+        if name is not None and fault.severity == "error":
+            yield name
 
 
 def _of_tool(layered: Layered) -> Iterator[Fault]:

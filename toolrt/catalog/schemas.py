@@ -35,7 +35,8 @@ def declared_parameters(
     before = len(faults)
     check = _argument_faults
     schema = _schema(manifest.input_schema, "input_schema", folder, faults, check)
-    return _object_schema(schema, faults) if len(faults) == before else Parameters(_NOTHING)
+    is_broken = any(fault.severity == "error" for fault in faults[before:])
+    return Parameters(_NOTHING) if is_broken else _object_schema(schema, faults)
 
 
 def described_parameters(
@@ -81,11 +82,16 @@ def _short_form(written: dict[str, Any], layered: Layered, faults: list[Fault]) 
     told = {fault.path for fault in faults[before:]}
     for fault in _argument_faults(parameters.schema):
         placed = fault.moved(_below_parameters(fault.path))
-        if placed.path not in told:
+        if placed.path not in told and not _is_shadow(placed, told):
             faults.append(placed)
         if fault.code == "bad-schema" and len(fault.path) > 1:
             parameters.schema["properties"][fault.path[1]] = {}
     return parameters
+
+
+def _is_shadow(fault: Fault, told: set[FaultPath]) -> bool:
+    """Whether a path is not enforced only because something else of its parameter is wrong."""
+    return fault.code == "unenforced-path" and any(path[:2] == fault.path[:2] for path in told)
 
 
 def _texts_as_written(written: dict[str, Any], layered: Layered) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from toolrt.catalog.implementation import OF_EXPRESSIONS
 from toolrt.catalog.workshop import Workshop
+from toolrt.core.faults import Fault, Path
 
 
 def check_targets(workshop: Workshop) -> None:
@@ -13,6 +14,21 @@ def check_targets(workshop: Workshop) -> None:
     for written in workshop.files.targets.values():
         context = workshop.context(f"target {written.name}")
         check_target(written.target, context)
-        is_whole = written.name not in workshop.files.broken_targets
-        faults = [one for one in context.faults if is_whole or one.code in OF_EXPRESSIONS]
+        faults = context.faults
+        if written.name in workshop.files.broken_targets:
+            broken = _broken_keys(workshop, written.name)
+            faults = [one for one in faults if _is_its_own(one, broken)]
         workshop.files.report(written.document, written.path, *faults)
+
+
+def _broken_keys(workshop: Workshop, name: str) -> set[Path]:
+    """The keys of a target that were left out, in whole or in part, because they have errors."""
+    paths = [one.path for one in workshop.files.findings if one.is_error]
+    return {path[2:3] for path in paths if path[:2] == ("targets", name)}
+
+
+def _is_its_own(fault: Fault, broken: set[Path]) -> bool:
+    """Whether a fault would be there without those of the broken keys."""
+    return fault.code in OF_EXPRESSIONS or (
+        fault.severity == "error" and fault.path[:1] not in broken
+    )

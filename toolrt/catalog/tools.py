@@ -25,7 +25,7 @@ from toolrt.expressions.conditions import REJECT_ROOTS, Condition, compile_condi
 from toolrt.expressions.references import Reference
 from toolrt.loading.layers import Layer, Layered
 from toolrt.loading.loader import WrittenTool, validated
-from toolrt.loading.problems import mended
+from toolrt.loading.problems import mended, spelt
 from toolrt.loading.resets import reset_faults
 from toolrt.manifest import planned
 from toolrt.manifest.longform import long_tool
@@ -42,7 +42,7 @@ def compile_tool(workshop: Workshop, written: WrittenTool) -> ToolEntry | None:
     entry = compiling.entry()
     later = planned.unfinished(compiling.merged, planned.TOOL, compiling.faults)
     compiling.faults += list(later)
-    workshop.files.report_layered(written.path, compiling.layered, compiling.faults)
+    workshop.files.report_layered(written.path, compiling.layered, compiling.placed_faults())
     return entry
 
 
@@ -119,9 +119,14 @@ class _Compiling:
             refusal=refused,
         )
 
-    def own_faults(self) -> list[Fault]:
-        """What was found, but for what stands under a misspelt key and would be shown elsewhere."""
-        return [fault for fault in self.faults if not fault.path or fault.path[0] in self.merged]
+    def placed_faults(self) -> list[Fault]:
+        """What was found; what stands under a misspelt key is told there."""
+        return [fault.moved(self._as_spelt(fault.path)) for fault in self.faults]
+
+    def _as_spelt(self, path: FaultPath) -> FaultPath:
+        if not path or path[0] in self.merged:
+            return path
+        return (spelt(ToolManifest, self.merged, str(path[0])), *path[1:])
 
     def has_errors(self) -> bool:
         return any(fault.severity == "error" for fault in self.faults)
@@ -164,7 +169,10 @@ class _Compiling:
 
     def _manifest(self) -> ToolManifest:
         """The merged tool; keys that are wrong are reported and left out, and the rest counts."""
-        source_text = self.layered.source_text
+
+        def source_text(path: FaultPath) -> str | None:
+            return self.layered.source_text(self._as_spelt(path))
+
         manifest, faults = validated(ToolManifest, self.merged, source_text)
         self.faults += [*faults, *reset_faults(ToolManifest, self.layered)]
         if manifest is not None:
@@ -172,6 +180,12 @@ class _Compiling:
         wrong = {fault.path[0] for fault in faults if fault.path}
         self.knows_arguments = wrong.isdisjoint({"parameters", "input_schema"})
         rest = mended(ToolManifest, self.merged, faults)
+        made, more = validated(ToolManifest, rest, source_text)
+        if made is not None:
+            return made
+        self.faults += more
+        again = {fault.path[0] for fault in more if fault.path}  # under the name that was meant
+        rest = {key: value for key, value in rest.items() if key not in again}
         return validated(ToolManifest, rest, source_text)[0] or ToolManifest()
 
     def _parameters(
@@ -280,10 +294,19 @@ class _Compiling:
         if fault.code == "unknown-target":
             target = child(self.merged[str(fault.path[0])], "target")
             return self.workshop.files.is_broken_target(target)
+        if fault.code == "no-target":
+            return self._may_have_default(made.kind.name)
+        wrong = [one for one in self.faults if one.path[: len(fault.path)] == fault.path]
+        if fault.code == "signature-drift":
+            return len(fault.path) > 1 and any(one.severity == "error" for one in wrong)
         if fault.code != "unused-parameter":
             return False
-        is_wrong = any(one.path[: len(fault.path)] == fault.path for one in self.faults)
-        return is_wrong or made.is_mended or self._names_elsewhere(str(fault.path[-1]))
+        return bool(wrong) or made.is_mended or self._names_elsewhere(str(fault.path[-1]))
+
+    def _may_have_default(self, kind: str) -> bool:
+        """Whether defaults for the kind are written somewhere, but wrong."""
+        broken = self.workshop.files.broken_defaults
+        return any((one.document.file, kind) in broken for one in self.layered.layers)
 
     def _names_wrong_option(self, fault: Fault, kind: str) -> bool:
         """Whether a fault is about an option of the kind that was left out, being wrong itself."""

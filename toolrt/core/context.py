@@ -71,8 +71,16 @@ class Context:
         _LOG.log(number, "%s [%s]: %s", self.tool, self.call_id, line, extra=details)
 
     def _tell(self, done: float, total: float | None, message: str) -> None:
-        if self._invocation.on_progress is not None and not self._invocation.is_orphaned:
-            self._invocation.on_progress(done, total, message)
+        listener = self._invocation.on_progress
+        if listener is None or self._invocation.is_orphaned:
+            return
+        try:
+            listener(done, total, message)
+        except Exception as error:  # it is the host's own, and no failure of the tool
+            if self._loop is None:
+                raise
+            told = {"message": "a listener of progress failed", "exception": error}
+            self._loop.call_exception_handler(told)
 
 
 def _running_loop() -> asyncio.AbstractEventLoop | None:

@@ -17,7 +17,8 @@ SHORTEST = 6
 
 _SHORTEST_SENTENCE = 16
 _SHORTEST_UNBROKEN = 12
-_MANY = 100
+_FEW, _MANY = 100, 800
+"""Forms: a few are searched for one by one, many by their beginnings, others as is quicker."""
 _BOUNDARY = re.compile(r"-----(?:BEGIN|END) [^\n]*-----")
 _NUMERAL = re.compile(r"[-+.\deE]*\d[-+.\deE]*", re.ASCII)
 _ATTRIBUTES = (("", ""), ("&quot;", "&#x27;"), ("&#34;", "&#39;"), ("&quot;", "&apos;"))
@@ -51,14 +52,14 @@ def disguises(text: str) -> Disguises:
 
 
 class Index:
-    """Forms to look for, the longest first; of very many, those that begin somewhere in a text."""
+    """Forms to look for, the longest first; of many, those that begin somewhere in a text."""
 
     __slots__ = ("_by_start", "_forms")
 
     def __init__(self, forms: Iterable[str] = ()) -> None:
         self._forms = sorted(set(forms), key=len, reverse=True)
         self._by_start: dict[str, list[str]] = {}
-        if len(self._forms) > _MANY:
+        if len(self._forms) > _FEW:
             for form in self._forms:
                 self._by_start.setdefault(form[:SHORTEST], []).append(form)
 
@@ -67,12 +68,12 @@ class Index:
 
     def candidates(self, text: str) -> list[str]:
         """The forms that `text` may hold."""
-        if not self._by_start:
+        if not self._by_start or len(self._forms) < min(_MANY, len(text)):
             return self._forms
-        starts = {text[at : at + SHORTEST] for at in range(len(text) - SHORTEST + 1)}
-        return [
-            form for start in starts.intersection(self._by_start) for form in self._by_start[start]
-        ]
+        known = self._by_start
+        every = range(len(text) - SHORTEST + 1)
+        starts = {start for at in every if (start := text[at : at + SHORTEST]) in known}
+        return [form for start in starts for form in known[start]]
 
 
 def ungrouped(text: str) -> str:

@@ -10,6 +10,19 @@ import traceback
 from toolrt.core.redaction import redacted, redacted_value
 
 
+def message_of(record: logging.LogRecord) -> str:
+    """What `record` says. Where its arguments do not fit it says its text alone from then on: their
+    author would not expect a log to fail the work.
+    """
+    try:
+        return record.getMessage()
+    except Exception as error:  # noqa: BLE001 - arguments may be objects of user code
+        text = record.msg if isinstance(record.msg, str) else type(record.msg).__name__
+        said = f"{text} (its arguments do not fit: {type(error).__name__})"
+        record.msg, record.args = said, None
+        return said
+
+
 class _Masking(logging.Filter):
     """Masks the text of a record, and the traceback that formatters will show.
 
@@ -17,7 +30,7 @@ class _Masking(logging.Filter):
     """
 
     def filter(self, record: logging.LogRecord) -> bool:
-        said = record.getMessage()
+        said = message_of(record)
         shown = redacted(said)
         if shown != said:
             record.msg, record.args = _line(said, shown), None

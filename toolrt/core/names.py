@@ -11,6 +11,14 @@ def nearest(name: str, known: Iterable[str], cutoff: float = 0.7) -> str | None:
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str | None:
-    """A hint with the nearest name, or None."""
-    close = nearest(name, known)
+    """A hint with the nearest name, or with one that is it but for what stands before a dot."""
+    names = list(known)
+    close = nearest(name, names) or _by_last_part(name, names)
     return f"did you mean `{close}`?" if close else None
+
+
+def _by_last_part(name: str, known: Iterable[str]) -> str | None:
+    """`plan.trip` for `trip`, and for `tripp`; of several the first."""
+    by_last = {each.rpartition(".")[2]: each for each in sorted(known, reverse=True) if "." in each}
+    close = nearest(name.rpartition(".")[2], by_last, 0.8)
+    return by_last[close] if close else None

@@ -19,6 +19,7 @@ _UNEXPECTED = re.compile(
     r"|token recognition error at:|missing .* at) '(.*?)'(?: expecting .*)?$"
 )
 _RUNTIME_OVERLOAD = re.compile(r"No matching overloads found : ([^(]*)\((.*)\)")
+_MISSING = re.compile(r'Key not found in map : "([A-Za-z_]\w*)"')
 _OPERAND = re.compile(r"(?:[^,()]|\([^()]*(?:\([^()]*\)[^()]*)*\))+")
 _COMPARISONS = frozenset({"_==_", "_!=_", "_<_", "_<=_", "_>_", "_>=_", "@in"})
 _NUMBERS = frozenset({"int", "double", "uint", "int64", "uint64"})
@@ -71,6 +72,16 @@ def compile_faults(message: str, text: str, names: Collection[str]) -> list[Faul
         if not _is_numeric_comparison(what)
     ]
     return list(_without_echoes(faults))
+
+
+def missing_key(message: str, text: str) -> str | None:
+    """The name in `text` whose last key was not there, such as `result.ok`; None for others.
+
+    A key that `text` does not spell out may be a value of the caller, and is not told.
+    """
+    found = _MISSING.search(message)
+    read = found and re.search(rf"(?<![\w.])[A-Za-z_]\w*(?:\.\w+)*\.{found[1]}\b(?!\s*\()", text)
+    return read[0] if read else None
 
 
 def run_message(error: str) -> str:

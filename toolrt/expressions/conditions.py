@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from toolrt.core.errors import ToolrtError
 from toolrt.core.faults import Fault, FaultError
-from toolrt.expressions.condition_faults import compile_faults, run_message, type_words
+from toolrt.expressions.condition_faults import compile_faults, missing_key, run_message, type_words
 from toolrt.expressions.condition_text import ConditionText, Use, name_faults, shape_faults
 from toolrt.expressions.globs import expression_of
 from toolrt.expressions.vocabulary import KNOWN_KEYS
@@ -120,7 +120,9 @@ class Condition:
             return bool(value)
         kind = found.type().name()
         if kind == "ERROR":
-            raise ConditionError(run_message(value))
+            missing = missing_key(str(value), self.text)
+            at, hint = (f": `{missing}`", f"ask `has({missing})` first") if missing else ("", None)
+            raise ConditionError(f"{run_message(value)}{at}", hint=hint)
         raise ConditionError(f"it is {type_words(kind)}, not true or false")
 
 

@@ -78,7 +78,9 @@ def _syntax_fault(text: str, offset: int, token: str) -> FaultError:
         return _fault("the expression ends too early", len(text))
     if len(token) > 1 and token[0] in "'\"`":
         return _fault(f"`{token[0]}` is never closed", offset)
-    return _fault(f"unexpected `{token}`", offset)
+    path = text.removeprefix("$").lstrip(".") if text.startswith("$") and offset == 0 else ""
+    hint = f"that is JSONPath; in JMESPath write `{path}`" if path else None
+    return _fault(f"unexpected `{token}`", offset, hint)
 
 
 def _check_functions(text: str, tree: dict[str, Any]) -> None:

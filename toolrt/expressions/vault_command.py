@@ -24,10 +24,13 @@ LARGEST = 64 * 1024
 _TIMEOUT_S = 10.0
 _DRAIN_S = 0.2
 _LOOK_S = 0.02
+_LAST_START_S = 2.0
 _FAILURE_STAYS_S = 5.0
 
 _RUNNING: set[int] = set()
 """Leaders of the process groups that run now; none outlives this process."""
+_STARTING = threading.Lock()
+"""Held from the start of a command until it is known as running, and when this process ends."""
 
 
 class _Answer(NamedTuple):
@@ -122,18 +125,9 @@ def _secret_of(
 ) -> tuple[str | None, str | None]:
     """What a command printed, or why that is no secret."""
     try:
-        child = subprocess.Popen(  # noqa: S603 - argv of the project file, no shell
-            argv,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            cwd=cwd,
-            env=dict(environ),
-            start_new_session=True,
-        )
+        child = _started(argv, environ, cwd)
     except (OSError, ValueError) as error:
         return None, f"could not be started ({type(error).__name__})"
-    _RUNNING.add(child.pid)
     try:
         printed = _printed(child)
     finally:
@@ -148,6 +142,23 @@ def _secret_of(
     if not secret:
         return None, "printed no text"
     return secret, None
+
+
+def _started(
+    argv: Sequence[str], environ: Mapping[str, str], cwd: Path
+) -> "subprocess.Popen[bytes]":
+    with _STARTING:
+        child = subprocess.Popen(  # noqa: S603 - argv of the project file, no shell
+            argv,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            cwd=cwd,
+            env=dict(environ),
+            start_new_session=True,
+        )
+        _RUNNING.add(child.pid)
+    return child
 
 
 def _printed(child: "subprocess.Popen[bytes]") -> bytes | None:
@@ -206,6 +217,7 @@ def _is_on_a_loop() -> bool:
 
 @atexit.register
 def _end_all() -> None:
+    _STARTING.acquire(timeout=_LAST_START_S)  # and for good: nothing starts any more
     for pid in tuple(_RUNNING):
         _kill(pid)
 

@@ -9,6 +9,8 @@ from toolrt.core.names import did_you_mean, nearest
 from toolrt.expressions.scope import ROOTS
 
 _FEW = 8
+_REFERENCES = frozenset({"env", "file", "secret", "tenant"})
+"""Words of references, `${secret:name}`, that some write like names of a template."""
 KNOWN_KEYS: Mapping[str, frozenset[str]] = MappingProxyType(
     {
         "caller": frozenset({"principal", "roles", "tenant", "session", "scopes", "claims"}),
@@ -57,12 +59,11 @@ class Names:
             return Fault("unknown-name", message, hint=f"write `{key}`", offset=offset)
         if name in ROOTS:
             return Fault("unknown-name", f"`{name}` has no value in this place", offset=offset)
-        return Fault(
-            "unknown-name",
-            f"`{name}` is no parameter of this tool",
-            hint=suggestion(name, self.parameters | self.roots),
-            offset=offset,
-        )
+        what = "is no parameter of this tool" if self.parameters else "is not known in this place"
+        hint = suggestion(name, self.parameters | self.roots)
+        if name in _REFERENCES and key is not None:
+            hint = f"write `${{{name}:{key}}}`"
+        return Fault("unknown-name", f"`{name}` {what}", hint=hint, offset=offset)
 
 
 def suggestion(name: str, known: frozenset[str], prefix: str = "") -> str | None:

@@ -10,6 +10,7 @@ from typing import Any, Final, Protocol
 
 from toolrt.core.faults import Fault, Path, Severity
 from toolrt.core.results import SCHEMA
+from toolrt.loading.cells import visible
 from toolrt.loading.lines import Lines
 from toolrt.loading.paths import dotted
 
@@ -107,20 +108,21 @@ def at_span(fault: Fault, file: str, path: Path, span: Span) -> Diagnostic:
     is_on_one_line = span.end_line == span.line and span.end_column > span.column
     return Diagnostic(
         fault.code,
-        fault.message,
+        visible(fault.message),
         file,
         span.line,
         span.column,
         span.end_column if is_on_one_line else None,
         dotted(path),
-        fault.hint,
+        visible(fault.hint) if fault.hint else fault.hint,
         fault.severity,
     )
 
 
 def in_order(diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
     """Each diagnostic once, by file, line, column and code."""
-    return sorted(dict.fromkeys(diagnostics), key=_order)
+    once = {(_order(one), one.severity): one for one in reversed([*diagnostics])}
+    return [once[key] for key in sorted(once)]
 
 
 def place_of(one: Diagnostic) -> tuple[str, int, int]:

@@ -13,14 +13,15 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from toolrt.core.faults import Fault
+from toolrt.core.faults import Fault, child
 from toolrt.core.faults import Path as FaultPath
 from toolrt.loading.diagnostics import Diagnostic, in_order, place_of
 from toolrt.loading.files import UnreadableError, content, manifest_files
 from toolrt.loading.findings import Finding, InDocument, InLayers
 from toolrt.loading.layers import Layer, Layered, replaced
-from toolrt.loading.problems import existing_path, faults_of
+from toolrt.loading.problems import existing_path, faults_of, spelt
 from toolrt.loading.reader import Document, read, unreadable
+from toolrt.loading.remedies import meant
 from toolrt.manifest import planned
 from toolrt.manifest.longform import long_tool
 from toolrt.manifest.policy import PoliciesFile
@@ -78,7 +79,9 @@ class LoadedFiles:
     broken_targets: set[str] = field(default_factory=set)
     knows_targets: bool = True
     knows_vars: bool = True
+    project_defaults: FaultPath = ("defaults",)
     defaults: list[Layer] = field(default_factory=list)
+    broken_defaults: set[tuple[str, str]] = field(default_factory=set)
     documents: list[Document] = field(default_factory=list)
     findings: list[Finding] = field(default_factory=list)
 
@@ -116,12 +119,15 @@ class LoadedFiles:
         """
         found = [fault for document in self.documents for fault in document.faults]
         voids = {place_of(fault) for fault in found if fault.code in _NO_VALUE}
+        twice = {place_of(fault) for fault in found if fault.code == "duplicate-key"}
         gaps = {_entry(each) for each in found if each.code in _NO_VALUE and _is_merged(each)}
         checked = [finding.diagnostic() for finding in self.findings]
         told = [
             each
             for each in checked
-            if place_of(each) not in voids and not (each.code in _OF_GAPS and _entry(each) in gaps)
+            if place_of(each) not in voids
+            and not (each.code in _OF_GAPS and _entry(each) in gaps)
+            and not (each.code == "unknown-key" and place_of(each) in twice)
         ]
         return in_order([*found, *told])
 
@@ -158,6 +164,8 @@ def _documents(files: LoadedFiles, key: str, *, allow_merge: bool = True) -> Ite
         _report_folder(files, key, folder, str(error))
         return
     for path in paths:
+        if path == files.root / PROJECT_FILE:
+            continue
         yield from _read(files, path, allow_merge=allow_merge)
 
 
@@ -198,7 +206,8 @@ def _load_project(files: LoadedFiles) -> None:
         project = _validated(files, ProjectFile, data, document, planned.PROJECT_FILE)
         if project is not None and files.project_document is None:
             files.project, files.project_document = project, document
-        _add_defaults(files, document, data)
+            files.project_defaults = (spelt(ProjectFile, data, "defaults"),)
+        _add_defaults(files, document, data, spelt(ProjectFile, data, "defaults"))
 
 
 def _load_policies(files: LoadedFiles, document: Document) -> None:
@@ -208,40 +217,42 @@ def _load_policies(files: LoadedFiles, document: Document) -> None:
 def _load_tools(files: LoadedFiles, document: Document) -> None:
     data = _without_anchors(document.data)
     written = _validated(files, ToolsFile, data, document, planned.TOOLS_FILE)
-    namespace = data.get("namespace")
+    keys = {key: spelt(ToolsFile, data, key) for key in ("namespace", "defaults", "tools")}
+    namespace = data.get(keys["namespace"])
     namespace = namespace if isinstance(namespace, str) else None
     if written is not None:
         for name, target in (written.targets or {}).items():
             _add_target(files, WrittenTarget(name, target, document, ("targets", name)))
-    _add_defaults(files, document, data)
-    tools = data.get("tools")
+    _add_defaults(files, document, data, keys["defaults"])
+    tools = data.get(keys["tools"])
     for name, raw in tools.items() if isinstance(tools, dict) else ():
         if isinstance(raw, dict):
             full = f"{namespace}.{name}" if namespace else name
-            layered = _layered(files, document, data.get("defaults"), name, raw)
-            path: FaultPath = ("tools", name)
+            path: FaultPath = (keys["tools"], name)
+            layered = _layered(files, document, keys["defaults"], path)
             files.tools.append(WrittenTool(full, namespace, layered, document, path))
 
 
-def _layered(
-    files: LoadedFiles, document: Document, defaults: Any, name: str, raw: dict[str, Any]
-) -> Layered:
-    layers: list[Layer] = []
-    if files.project_document is not None and files.project.defaults:
-        below = long_tool(files.project.defaults, raw)
-        layers.append(Layer("project defaults", files.project_document, ("defaults",), below))
-    if isinstance(defaults, dict):
-        layers.append(Layer("file defaults", document, ("defaults",), long_tool(defaults, raw)))
-    layers.append(Layer("tool", document, ("tools", name), long_tool(raw, raw)))
-    return Layered(layers)
+def _layered(files: LoadedFiles, document: Document, defaults: str, path: FaultPath) -> Layered:
+    """The layers of the tool at `path`; those of its file stand under the key `defaults`."""
+    raw = child(child(document.data, path[0]), path[1])
+    below = [
+        ("project defaults", files.project_document, files.project_defaults),
+        ("file defaults", document, (defaults,)),
+    ]
+    layers = [
+        Layer(name, owner, prefix, long_tool(written, raw))
+        for name, owner, prefix in below
+        if owner is not None and isinstance(written := child(owner.data, prefix[0]), dict)
+    ]
+    return Layered([*layers, Layer("tool", document, path, long_tool(raw, raw))])
 
 
-def _add_defaults(files: LoadedFiles, document: Document, data: dict[str, Any]) -> None:
+def _add_defaults(files: LoadedFiles, document: Document, data: dict[str, Any], key: str) -> None:
     """Keep the defaults of a file, whatever kinds they are for, so that they are checked once."""
-    raw = data.get("defaults")
+    raw = data.get(key)
     if isinstance(raw, dict):
-        long = long_tool(raw, raw)
-        files.defaults.append(Layer("defaults", document, ("defaults",), long))
+        files.defaults.append(Layer("defaults", document, (key,), long_tool(raw, raw)))
 
 
 def _add_target(files: LoadedFiles, written: WrittenTarget) -> None:
@@ -273,10 +284,10 @@ def _validated(
     if made is not None:
         return made
     for fault in faults:
-        if fault.path[:1] == ("targets",):
+        if _is_about(fault, "targets"):
             files.broken_targets.update(map(str, fault.path[1:2]))
             files.knows_targets &= len(fault.path) > 1
-        files.knows_vars &= model is not ProjectFile or fault.path[:1] != ("vars",)
+        files.knows_vars &= not (model is ProjectFile and _is_about(fault, "vars"))
     for depth in _DEPTHS:
         rest = data
         for fault in faults:
@@ -285,6 +296,12 @@ def _validated(
         if made is not None:
             return made
     return None
+
+
+def _is_about(fault: Fault, key: str) -> bool:
+    """Whether a fault of a file stands under `key`, or under what it was misspelt as."""
+    is_odd = fault.code == "unknown-key" and len(fault.path) == 1
+    return fault.path[:1] == (key,) or (is_odd and meant(str(fault.path[0]), [key]) is not None)
 
 
 def _without(data: Any, path: FaultPath) -> Any:

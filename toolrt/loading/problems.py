@@ -10,7 +10,6 @@ from typing import Annotated, Any, Union, get_args, get_origin
 from pydantic import BaseModel, ValidationError
 
 from toolrt.core.faults import MISSING, Fault, Path, child
-from toolrt.core.names import nearest
 from toolrt.loading import remedies
 
 _EXPECTED: Mapping[str, str] = {
@@ -62,7 +61,7 @@ def _is_misspelt(missing: Fault, faults: list[Fault]) -> bool:
     return any(
         fault.code == "unknown-key"
         and fault.path[:-1] == missing.path
-        and nearest(str(fault.path[-1]), [name])
+        and remedies.may_mean(str(fault.path[-1]), name)
         for fault in faults
     )
 
@@ -80,10 +79,19 @@ def mended(model: type[BaseModel], data: Any, faults: Iterable[Fault]) -> Any:
         value = made.pop(key, MISSING)
         if value is MISSING or fault.code != "unknown-key" or len(fault.path) > 1:
             continue
-        close = nearest(str(key), field_names(model, ()) - made.keys())
+        close = remedies.meant(str(key), field_names(model, ()) - made.keys())
         if close is not None:
             made[close] = value
     return made
+
+
+def spelt(model: type[BaseModel], data: Mapping[str, Any], key: str) -> str:
+    """How `data` spells `key` of `model`: as it is, or misspelt."""
+    if key in data:
+        return key
+    free = field_names(model, ()) - data.keys()
+    odd = (one for one in data if one not in field_names(model, ()))
+    return next((one for one in odd if remedies.meant(one, free) == key), key)
 
 
 def existing_path(loc: Iterable[str | int], data: Any) -> Path:

@@ -10,6 +10,7 @@ from typing import Any
 
 from toolrt.core.faults import Path
 from toolrt.core.names import nearest
+from toolrt.manifest import planned
 
 _NUMBER = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*([A-Za-z]*)")
 _UNITS: Mapping[str, str] = {
@@ -26,11 +27,24 @@ _TRUTHS: Mapping[str, str] = {
     "yes": "true", "on": "true", "y": "true", "true": "true",
     "no": "false", "off": "false", "n": "false", "false": "false",
 }  # fmt: skip
+_LIKELY = (
+    "url", "bearer", "basic", "api_key", "description", "parameters", "python", "http", "command",
+    "shell", "call", "script", "argv", "method", "target", "query", "headers", "json", "form",
+    "body", "auth", "env", "stdin", "effect", "timeout", "retry", "result", "tools", "targets",
+    "namespace", "defaults", "output", "success",
+)  # fmt: skip
+"""Keys that people write most, of every place."""
+_IDLE = frozenset(
+    key.rpartition(".")[2]
+    for key in (*planned.TOOL, *planned.TOOLS_FILE, *planned.POLICIES_FILE, *planned.PROJECT_FILE)
+)
+"""Keys that do nothing yet; of one that works elsewhere this says no more than its rank."""
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _MOST_ATTEMPTS = 10
 _MOST_LISTED = 12
 _ALIKE = 0.5
 _SAME_START = 4
+_SHORT_NAME = 3
 
 
 def remedy(kind: str, path: Path, value: Any) -> str | None:
@@ -52,16 +66,38 @@ def choice(value: Any, choices: Iterable[str]) -> str | None:
 
 def key(name: str, known: Iterable[str]) -> str | None:
     """The key that was meant, or the known ones with those that look alike first."""
-    names = sorted(known)
+    names = sorted(known, key=_rank)
     if not names:
         return None
-    close = nearest(name, names) or _of_same_start(name, names)
+    close = meant(name, names) or _of_same_start(name, names)
     if close:
         return f"did you mean `{close}`?"
     alike = get_close_matches(name, names, n=_MOST_LISTED, cutoff=_ALIKE)
     listed = [*alike, *(each for each in names if each not in alike)]
     more = ", …" if len(listed) > _MOST_LISTED else ""
     return f"known here: {', '.join(listed[:_MOST_LISTED])}{more}"
+
+
+def _rank(name: str) -> tuple[bool, int, str]:
+    """What most people look for first, what does nothing yet last."""
+    if name in _LIKELY:
+        return False, _LIKELY.index(name), name
+    return name in _IDLE, len(_LIKELY), name
+
+
+def meant(name: str, known: Iterable[str]) -> str | None:
+    """The known name that `name` surely is: close to it, or the same letters (`ulr` is `url`)."""
+    names = list(known)
+    letters = sorted(name)
+    return nearest(name, names) or next((one for one in names if sorted(one) == letters), None)
+
+
+def may_mean(name: str, right: str) -> bool:
+    """Whether `name` may be a slip for `right`; of a short word, half of it is enough."""
+    is_short = len(right) <= _SHORT_NAME
+    return nearest(name, [right], 0.5 if is_short else 0.7) is not None or bool(
+        meant(name, [right])
+    )
 
 
 def _of_same_start(name: str, known: list[str]) -> str | None:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from toolrt.core.faults import Fault, Path
-from toolrt.core.names import did_you_mean
+from toolrt.core.names import did_you_mean, nearest
 
 TYPES = ("string", "integer", "number", "boolean", "array", "object", "null")
 _SCALAR_TYPES = ("string", "integer", "number", "boolean")
@@ -205,14 +205,27 @@ def _misused_root(schema: Mapping[str, Any]) -> Iterator[Fault]:
         yield Fault("wrong-type", "`root` is a folder", ("root",))
     elif "\0" in schema["root"]:
         yield Fault("invalid-folder", "`root` holds a NUL, and no folder has one", ("root",))
-    elif not any(each == "path" or not isinstance(each, str | None) for each in formats):
+    elif not (_has_misspelt_format(inner) or any(map(_may_be_path, formats))):
         message = "`root` holds paths only, and this parameter is none"
         yield Fault("no-effect", message, ("root",), "add `format: path`", on_key=True)
+
+
+def _may_be_path(written: Any) -> bool:
+    """Whether a `format` says that its value is a path, or is told to be wrong anyway."""
+    return written == "path" or not isinstance(written, str | None)
+
+
+def _has_misspelt_format(schema: Mapping[str, Any]) -> bool:
+    return any(nearest(str(word), ("format",)) for word in schema.keys() - {"format"})
 
 
 def _is_source(source: Any) -> bool:
     is_claim = isinstance(source, str) and source.startswith("caller.claims.")
     return is_claim or source in SOURCES
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= LONGEST_NAME else f"{text[:LONGEST_NAME]}…"
 
 
 def _name_rule(name: str) -> str:
@@ -297,7 +310,7 @@ class _Reading:
         where = () if short else ("type",)
         known = ", ".join(TYPES)
         self._fault(
-            "unknown-type", f"unknown type `{kind}`; one of {known}", name, *where, hint=hint
+            "unknown-type", f"unknown type `{_cut(kind)}`; one of {known}", name, *where, hint=hint
         )
         if right:
             long["type"] = right

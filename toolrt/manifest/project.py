@@ -82,8 +82,8 @@ class ProjectFile(Written):
     A key without a value, or with `null`, is as good as not written.
     """
 
-    tools_dir: str = "tools.d"
-    policies_dir: str = "policies.d"
+    tools_dir: str = Field(default="tools.d", min_length=1)
+    policies_dir: str = Field(default="policies.d", min_length=1)
     defaults: dict[str, Any] | None = None
     vars: dict[str, Any] = Field(default_factory=dict)
     state: str | None = None

@@ -30,6 +30,7 @@ from toolrt.pipeline.stages.prepare import prepare
 from toolrt.pipeline.stages.shape import Shape, failed_result, refused_result, told
 from toolrt.pipeline.stages.validate import validate
 from toolrt.schemas.plain import without_surrogates
+from toolrt.schemas.shapes import without_sensitive
 
 ORDER = ("find", "prepare", "validate", "attempt", "shape")
 """The order of events in a call. `find` opens it and `shape` closes it, whatever happens; the
@@ -150,6 +151,7 @@ class Gateway:
         request: dict[str, Any] = {}
 
         async def look(checked: Invocation) -> Any:
+            checked.arguments = without_sensitive(plan.entry.parameters.schema, checked.arguments)
             request.update(plan.entry.binding.preview(checked))
             return Failure("internal", "nothing ran")
 

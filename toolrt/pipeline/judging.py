@@ -19,6 +19,7 @@ def judge(entry: ToolEntry, invocation: Invocation, answer: Answer) -> None:
         raise BindingError(
             "the answer could not be judged",
             code="bad-response",
+            hint=error.hint and f"`result.failed_when` reads what is not there: {error.hint}",
             details={"condition": error.message},
         ) from error
     if has_failed:

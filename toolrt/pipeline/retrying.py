@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from toolrt.catalog.snapshot import ToolEntry
 from toolrt.core.calls import Invocation
 from toolrt.core.errors import BindingError, CallError
+from toolrt.core.logs import TOOLS
 from toolrt.core.results import Attempt, Outcome
 from toolrt.pipeline.judging import retry_condition_holds
 from toolrt.pipeline.stage import Chain, Equipment
@@ -132,6 +133,10 @@ class _Series:
             return True
         is_in_doubt = self.retrying.is_in_doubt(self.invocation, error)
         self.invocation.failed += (Attempt(number, error.code, self.delay_s, is_in_doubt),)
+        TOOLS.info(
+            "%s [%s]: attempt %d failed (%s); the next one in %.3g s",
+            self.invocation.tool, self.invocation.call_id, number, error.code, self.delay_s,
+        )  # fmt: skip
         return False
 
     def _has_time(self, error: CallError) -> bool:

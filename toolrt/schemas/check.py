@@ -9,9 +9,10 @@ from typing import Any
 
 from toolrt.core.faults import Fault, Path
 from toolrt.schemas.fitting import surely_fits
+from toolrt.schemas.keywords import ROLES
 from toolrt.schemas.phrases import describe, pointer, shown, with_article
 from toolrt.schemas.refs import ref_faults
-from toolrt.schemas.shapes import at
+from toolrt.schemas.shapes import TYPES, at
 from toolrt.schemas.validators import (
     LATEST,
     BadSchemaError,
@@ -67,7 +68,16 @@ def _draft_fault(schema: Mapping[str, Any], violation: Violation) -> Fault:
     word = violation.path[-1] if violation.path else "the schema"
     wanted = with_article(_wanted(violation))
     got = shown(at(schema, violation.path))
-    return Fault("bad-schema", f"`{word}` must be {wanted}, not {got}", violation.path)
+    hint = _schema_remedy(word, at(schema, violation.path))
+    return Fault("bad-schema", f"`{word}` must be {wanted}, not {got}", violation.path, hint)
+
+
+def _schema_remedy(word: Any, value: Any) -> str | None:
+    """What to write instead of slips that YAML and short forms lead to."""
+    if word == "type" and (value is None or (isinstance(value, list) and None in value)):
+        return 'write "null" in quotes; YAML reads it as no value without them'
+    is_short = ROLES.get(str(word)) == "schema" and isinstance(value, str) and value in TYPES
+    return f"write `{word}: {{type: {value}}}`" if is_short else None
 
 
 def _wanted(violation: Violation) -> str:

@@ -191,12 +191,21 @@ def _validated(adapter: Any, fields: dict[str, Any], depth: int) -> Any:
     raise _refusal(faults, depth)
 
 
+def _in_our_words(fault: Any) -> str:
+    """What pydantic says; what a validator of the user's own says, as it says it."""
+    message: str = fault["msg"]
+    for prefix in ("Value error, ", "Assertion failed, "):
+        if message.startswith(prefix) and len(message) > len(prefix):
+            return message.removeprefix(prefix)
+    return message[:1].lower() + message[1:].partition(" following the rules at ")[0]
+
+
 def _refusal(faults: Iterable[Any], depth: int) -> RefusedError:
     """What is wrong with which argument, all at once."""
     names, texts, listed = [], [], []
     for each in faults:
         path = tuple(part for part in each["loc"][depth:] if part != EXTRA)
-        message = each["msg"][:1].lower() + each["msg"][1:]
+        message = _in_our_words(each)
         names.append(f"`{place(path)}`" if path else "the arguments")
         texts.append(f"{names[-1]}: {message}")
         listed.append({"pointer": pointer(path), "message": message})

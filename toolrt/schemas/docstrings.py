@@ -45,7 +45,8 @@ def _parsed(text: str, style: str) -> Docstring:
     )
 
     try:
-        found = parse(text, DocstringStyle[style])
+        # It dedents all but the first line once more, so that line must not be a section's.
+        found = parse(f"\n{text}", DocstringStyle[style])
     except ParseError:
         return Docstring(text)
     return Docstring(_description(found.description), _parameters(found.params))

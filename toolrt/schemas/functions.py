@@ -65,7 +65,7 @@ def describe_function(
     if any(fault.severity == "error" for fault in faults):
         raise FaultError(*faults)
     doc = read_docstring(callee.doc)
-    schema = _input_schema(kept, schemas, doc.parameters)
+    schema = _input_schema(kept, schemas, doc.parameters, flattened(callee))
     return FunctionSchema(
         name=callee.name,
         input_schema=schema,
@@ -155,9 +155,14 @@ def _shown(parameter: Parameter) -> str:
         return "its type"
 
 
-def _input_schema(callee: Callee, schemas: Schemas, descriptions: Mapping[str, str]) -> Schema:
+def _input_schema(
+    callee: Callee,
+    schemas: Schemas,
+    descriptions: Mapping[str, str],
+    whole: Parameter | None,
+) -> Schema:
+    """The schema of all arguments, or that of the record `whole`, whose fields they are."""
     properties, definitions = schemas
-    whole = flattened(callee)
     if whole is not None:
         return _of_record(properties[whole.key], definitions)
     extra = properties.pop(EXTRA, None)

@@ -16,6 +16,7 @@ from toolrt.schemas.foreign import ForeignError, looking
 Fields = Mapping[str, Any]
 Schema = dict[str, Any]
 
+_WHOLE_NUMBER = "^-?[0-9]{1,18}$"
 _MAPPED = ("properties", "$defs", "patternProperties", "dependentSchemas")
 _NESTED = ("items", "additionalProperties", "contains", "not", "if", "then", "else")
 _LISTED = ("anyOf", "oneOf", "allOf", "prefixItems")
@@ -96,8 +97,10 @@ def _generator() -> Any:
             return False
 
         def generate_inner(self, schema: Any) -> Schema:
+            if _is_of_bytes(schema):
+                self.handle_invalid_for_json_schema(schema, "a literal of bytes")
             made: Schema = super().generate_inner(schema)
-            return _without_format_of_any_path(made, schema)
+            return _with_whole_names(_without_format_of_any_path(made, schema), schema)
 
         def bytes_schema(self, schema: Any) -> Schema:
             """Base64 wherever we read or write it; a model's own config may say otherwise."""
@@ -137,6 +140,18 @@ def _closed(made: Schema, mode: str) -> Schema:
 def _as_base64(made: Schema, *, is_written: bool) -> Schema:
     is_base64 = made.get("format") == "base64url" or is_written
     return {"type": "string", "contentEncoding": "base64"} if is_base64 else made
+
+
+def _is_of_bytes(core: Mapping[str, Any]) -> bool:
+    """Whether it is a literal of bytes: no text of JSON is ever equal to them."""
+    return core["type"] == "literal" and any(isinstance(each, bytes) for each in core["expected"])
+
+
+def _with_whole_names(made: Schema, core: Mapping[str, Any]) -> Schema:
+    """With what the names of a mapping look like where they are read as whole numbers."""
+    if core["type"] == "dict" and core.get("keys_schema", {}).get("type") == "int":
+        made["propertyNames"] = {"pattern": _WHOLE_NUMBER}
+    return made
 
 
 def _without_format_of_any_path(made: Schema, core: Mapping[str, Any]) -> Schema:

@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from typing import Any, cast
 from urllib.parse import unquote
 
+from toolrt.core.redaction import MASK
+
 Schema = Mapping[str, Any] | bool
 
 TYPES = ("string", "integer", "number", "boolean", "array", "object", "null")
@@ -70,6 +72,30 @@ class Shape:
 
 
 ANYTHING = Shape()
+
+
+def without_sensitive(schema: Schema, value: Any) -> Any:
+    """`value` with every sensitive part of it masked; names and the shape stay."""
+    shapes = Shapes(schema)
+
+    def shown(value: Any, shape: Shape) -> Any:
+        if shape.is_sensitive:
+            return _masked(value)
+        if isinstance(value, dict):
+            return {name: shown(each, shapes.member(shape, name)) for name, each in value.items()}
+        if isinstance(value, list):
+            return [shown(each, shapes.member(shape, at)) for at, each in enumerate(value)]
+        return value
+
+    return shown(value, shapes.of(schema))
+
+
+def _masked(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _masked(each) for name, each in value.items()}
+    if isinstance(value, list):
+        return [_masked(each) for each in value]
+    return value if value is None else MASK
 
 
 class Shapes:

@@ -101,6 +101,8 @@ def read_callee(fn: Callable[..., Any], root: Path | None = None, *, skip: int =
     bound = frozenset(fn.keywords) if isinstance(fn, functools.partial) else frozenset()
     raw = list(signature.parameters.values())[skip:]
     _refuse_unbound(function, raw, name, place)
+    if raw and _is_dispatched(function):
+        raw[0] = raw[0].replace(kind=POSITIONAL_ONLY)
     read = [_parameter(each, hints) for each in raw if each.name not in bound]
     return Callee(
         name=name,
@@ -126,7 +128,7 @@ def place_of(fn: Any, root: Path | None = None) -> str:
     if code is None:
         return ""
     filename: str = code.co_filename
-    below = f"{root}/" if root is not None else ""
+    below = f"{root.absolute()}/" if root is not None else ""
     return f"{filename.removeprefix(below)}:{code.co_firstlineno}"
 
 
@@ -168,6 +170,12 @@ def _refuse_unbound(function: Any, raw: list[inspect.Parameter], name: str, plac
         message = f"`{name}` ({place}) is a method of `{cls}`, without an object to call it on"
         hint = f"write `object: pkg.mod:{cls}` and `call: {name}`"
         raise FaultError(Fault("unbound-method", message, hint=hint))
+
+
+def _is_dispatched(function: Any) -> bool:
+    """Whether `functools.singledispatch` chooses by the first argument, which has no name then."""
+    names = vars(function) if isinstance(function, types.FunctionType) else {}
+    return {"dispatch", "registry", "register"} <= names.keys()
 
 
 _PLAIN = (types.FunctionType, types.BuiltinFunctionType)

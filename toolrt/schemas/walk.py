@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from toolrt.core.faults import Fault, Path
-from toolrt.core.names import did_you_mean
+from toolrt.core.names import did_you_mean, nearest
 from toolrt.schemas.fitting import is_of_type
 from toolrt.schemas.keywords import (
     FORMATS,
@@ -133,9 +133,10 @@ class Walk:
             self._name(word, path)
             return
         self.leaf(value, (*path, word))
-        if word.startswith("x-") or word in _own_words(schema, path):
+        ours = _own_words(schema, path)
+        if word.startswith("x-") or word in ours:
             return
-        hint = OTHER_WORDS.get(word) or did_you_mean(word, ROLES)
+        hint = OTHER_WORDS.get(word) or did_you_mean(word, (*ROLES, *ours))
         self.fault(
             "unknown-keyword",
             f"unknown word `{visible(word)}`: it checks nothing",
@@ -192,12 +193,13 @@ def _format(walk: Walk, _schema: Schema, value: Any, path: Path) -> None:
     if not isinstance(value, str) or value in FORMATS or value in SILENT_FORMATS:
         return
     message = f"unknown format `{visible(value)}`: it checks nothing"
+    meant = nearest(value, {*FORMATS, "path"})
     walk.fault(
         "unknown-format",
         message,
         *path,
-        hint=did_you_mean(value, {*FORMATS, "path"}),
-        severity="warning",
+        hint=f"did you mean `{meant}`?" if meant else None,
+        severity="error" if meant == "path" else "warning",  # it would hold nobody inside a root
     )
 
 

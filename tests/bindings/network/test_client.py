@@ -16,6 +16,7 @@ import pytest
 import toolrt
 import toolrt.testing
 from tests.bindings.network.conftest import Web, invocation
+from tests.limits import AT_ONCE_S
 from tests.loopback import RESET, json_reply, loopback, refused_port, reply
 from toolrt.bindings.network import Guard, Network, TlsFiles
 from toolrt.bindings.network.failures import no_address, unreachable
@@ -263,6 +264,7 @@ async def test_the_systems_name_service_is_asked_without_holding_up_the_loop(web
     )
 
 
+@pytest.mark.realtime
 async def test_a_name_service_that_does_not_answer_holds_up_nothing(web, monkeypatch):
     over = threading.Event()
     monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: over.wait(5))
@@ -271,7 +273,7 @@ async def test_a_name_service_that_does_not_answer_holds_up_nothing(web, monkeyp
     over.set()
 
     assert (error.code, error.sent) == ("timeout", "never")
-    assert time.monotonic() - started < 1
+    assert time.monotonic() - started < AT_ONCE_S
 
 
 @pytest.mark.parametrize("host", ["localhost", "localhost.", "tools.localhost"])
@@ -309,6 +311,7 @@ async def test_a_connect_timeout_is_never_sent(resolving):
     assert (error.sent, error.code, error.retryable) == ("never", "timeout", True)
 
 
+@pytest.mark.realtime
 async def test_a_tls_handshake_counts_as_connecting(web):
     async with loopback() as server:
         started = time.monotonic()
@@ -316,9 +319,10 @@ async def test_a_tls_handshake_counts_as_connecting(web):
 
     assert isinstance(error, AttemptTimeoutError)
     assert error.sent == "never"
-    assert time.monotonic() - started < 1
+    assert time.monotonic() - started < AT_ONCE_S
 
 
+@pytest.mark.realtime
 async def test_cancelling_a_call_that_waits_ends_it_at_once(web):
     async def wait(_heard=None):
         await asyncio.sleep(30)
@@ -332,7 +336,7 @@ async def test_cancelling_a_call_that_waits_ends_it_at_once(web):
         with pytest.raises(asyncio.CancelledError):
             await task
 
-    assert time.monotonic() - started < 0.1
+    assert time.monotonic() - started < AT_ONCE_S
     assert web.invocation.sent == "maybe"
 
 
@@ -569,6 +573,7 @@ def test_two_runs_in_one_process_have_a_loop_and_connections_each(tmp_path):
     listening.close()
 
 
+@pytest.mark.realtime
 async def test_after_its_runtime_is_closed_a_tool_fails_at_once():
     async with loopback(reply("good")) as server:
         files = {"tools.d/t.yaml": f"tools: {{ask: {{description: Ask., http: '{server.url}'}}}}"}
@@ -580,7 +585,7 @@ async def test_after_its_runtime_is_closed_a_tool_fails_at_once():
         assert (result.status, result.attempts <= 1) == ("error", True)
         assert result.error.code != "internal"
         assert "closed" in f"{result.error.message} {result.error.hint}"
-        assert time.monotonic() - started < 0.2
+        assert time.monotonic() - started < AT_ONCE_S
         assert len(server.heard) == 1
 
 
@@ -594,6 +599,7 @@ async def test_another_thread_may_close_the_connections(web):
         assert server.connections == 1
 
 
+@pytest.mark.realtime
 async def test_after_close_nothing_is_sent_and_the_error_says_so(web):
     async with loopback(reply("good")) as server:
         client = web.client(server.url)
@@ -605,7 +611,7 @@ async def test_after_close_nothing_is_sent_and_the_error_says_so(web):
             assert (error.sent, error.retryable) == ("never", False)
             assert "it is closed" in error.message
             assert "before the runtime is closed" in error.hint
-        assert time.monotonic() - started < 0.1
+        assert time.monotonic() - started < AT_ONCE_S
         assert len(server.heard) == 1
 
 
@@ -625,7 +631,7 @@ async def test_closing_ends_what_is_on_its_way(web):
         sending = asyncio.create_task(web.send(server.url, "POST", b"x"))
         await server.until_heard(1)
         await web.network.close()
-        async with asyncio.timeout(1):
+        async with asyncio.timeout(10):
             error = await failure(sending)
 
     assert error.sent == "maybe"

@@ -129,7 +129,7 @@ async def test_closing_an_answer_ends_the_sending(client):
 
     server = await asyncio.start_server(refuse, "127.0.0.1", 0)
     url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/"
-    async with server, asyncio.timeout(2):
+    async with server, asyncio.timeout(20):
         async with client.stream("POST", url, content=bytes(32 * 1024 * 1024)) as got:
             assert got.status_code == 413
         over.set()

@@ -39,6 +39,10 @@ _A = {
     "boolean": "true or false",
     "null": "null",
 }
+_TRUTHS = {
+    **dict.fromkeys(("yes", "y", "on", "true"), "true"),
+    **dict.fromkeys(("no", "n", "off", "false"), "false"),
+}
 _TOO_EARLY = "the JSON ends too early"
 
 Pair = tuple[str, Any, str]
@@ -97,6 +101,9 @@ def _plain(name: str, text: str, schema: Mapping[str, Any]) -> Any:
         return text
     if "boolean" in types and text in ("true", "false"):
         return text == "true"
+    if types == {"boolean"} and text.lower() in _TRUTHS:
+        right = _TRUTHS[text.lower()]
+        raise Misuse(f"`{name}` is true or false, not `{text}`", hint=f"write {name}={right}")
     pattern = _NUMBER if "number" in types else _WHOLE if "integer" in types else None
     if pattern and pattern.fullmatch(text):
         return _json(text, f"{name}={text}", None)

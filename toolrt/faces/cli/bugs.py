@@ -16,8 +16,10 @@ from toolrt import __version__
 from toolrt.core.redaction import redacted
 from toolrt.faces.output import visible
 
-_TOLD = ("toolrt.calls", "toolrt.http")
-"""What `--verbose` shows: a line for each call, and one for each request without an answer."""
+_TOLD = ("toolrt.calls", "toolrt.http", "toolrt.tools")
+"""What `--verbose` shows: a line for each call, one for each request without an answer, one for
+each attempt that is repeated, and what a tool says with `ctx.log`.
+"""
 
 _LONGEST_KEY = 60
 

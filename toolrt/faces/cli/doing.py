@@ -3,15 +3,19 @@
 For `show`: references stay as they are written, and what looks like a credential is masked.
 """
 
+import json
 import shlex
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from toolrt.core.redaction import without_credentials
 from toolrt.faces.output import one_line
+from toolrt.manifest.target import Auth, Target
 
 if TYPE_CHECKING:
     from toolrt.catalog.snapshot import ToolEntry
+
+_LONGEST = 200
 
 
 def doing(tool: "ToolEntry", urls: Mapping[str, str]) -> str:
@@ -25,6 +29,31 @@ def doing(tool: "ToolEntry", urls: Mapping[str, str]) -> str:
     written = {"http": _request, "command": _command, "shell": _script, "python": _callable}
     said = written[tool.kind](spec, urls.get(tool.target or "", ""))
     return one_line(without_credentials(said))
+
+
+def further(tool: "ToolEntry", target: Target | None) -> Iterator[tuple[str, str]]:
+    """What is sent along, refused and shown: a word and a line for each; of secrets the way only.
+
+    References and templates stay as they are written.
+    """
+    spec, result = _spec(tool), tool.manifest.result
+    for name in ("query", "json_body", "form", "body"):
+        value = getattr(spec, name, None)
+        if tool.kind == "http" and value:
+            yield name.removesuffix("_body"), _short(value)
+    if target is not None and target.auth is not None:
+        yield "auth", next(way for way in Auth.choices if getattr(target.auth, way) is not None)
+    for each in tool.manifest.reject:
+        yield "reject", _short(f"{each.when}: {each.reason}")
+    for name in ("failed_when", "error", "select", "text"):
+        if value := getattr(result, name):
+            yield name, _short(value)
+
+
+def _short(value: Any) -> str:
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+    said = one_line(without_credentials(text))
+    return said if len(said) <= _LONGEST else f"{said[: _LONGEST - 1]}…"
 
 
 def _spec(tool: "ToolEntry") -> Any:

@@ -96,7 +96,8 @@ def run() -> NoReturn:
     args = sys.argv[1:]
     wanted = os.environ.get(_COMPLETE)
     status = _ending(lambda: _complete(wanted), args) if wanted else cli.status(args)
-    sys.stdout.flush()
+    said, sys.stdout = sys.stdout, sys.stderr  # what still runs has only talk
+    said.flush()
     if data.lost is not None:
         lost = _tell(_unwritten(data.lost), args)
         status = status or lost

@@ -264,7 +264,8 @@ def _faults(failure: Failure) -> list[str]:
 
 def _evidence(failure: Failure) -> list[str]:
     """What the tool said about it, where the message does not hold all of it."""
-    texts = [str(failure.details.get(key) or "").strip() for key in ("stderr", "excerpt")]
+    keys = ("stdout", "stderr", "excerpt")
+    texts = [str(failure.details.get(key) or "").strip() for key in keys]
     lines = [line for text in texts if text not in failure.message for line in text.splitlines()]
     return [f"  {visible(line)}" for line in lines[-_MOST_EVIDENCE:]]
 

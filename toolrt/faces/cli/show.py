@@ -58,7 +58,7 @@ def _text(tool: "ToolEntry", files: "LoadedFiles", screen: Screen) -> str:
 
 
 def _parameter_lines(tool: "ToolEntry", screen: Screen) -> Iterator[str]:
-    rows = [_parameter_row(each) for each in fields(tool.input_schema)]
+    rows = [_parameter_row(each) for each in fields(tool.parameters.visible_schema())]
     if not rows:
         return
     yield screen.paint("Parameters", bold=True)
@@ -80,6 +80,7 @@ def _facts(tool: "ToolEntry", files: "LoadedFiles") -> Iterator[list[str]]:
     for name, source in tool.parameters.bound.items():
         yield ["bound", f"{name}, filled from {source}"]
     yield ["kind", f"{tool.kind}  {_doing(tool, files)}".rstrip()]
+    yield from _further(tool, files)
     yield ["effect", f"{tool.effect}{idempotent}"]
     yield ["timeout", _timeout_text(timeout.total, timeout.attempt, timeout.connect)]
     yield ["retry", _retry_text(retry.attempts, retry.initial, retry.max)]
@@ -94,6 +95,15 @@ def _doing(tool: "ToolEntry", files: "LoadedFiles") -> str:
     from toolrt.faces.cli.doing import doing  # noqa: PLC0415 - only text has it
 
     return doing(tool, {name: each.target.url for name, each in files.targets.items()})
+
+
+def _further(tool: "ToolEntry", files: "LoadedFiles") -> Iterator[list[str]]:
+    """What is sent along, what is refused, and what of an answer is shown."""
+    from toolrt.faces.cli.doing import further  # noqa: PLC0415 - only text has it
+
+    target = files.targets.get(tool.target or "")
+    for name, said in further(tool, target.target if target else None):
+        yield [name, said]
 
 
 def _timeout_text(total: float, attempt: float, connect: float) -> str:

@@ -30,6 +30,7 @@ _BOUNDS = (
     ("maxItems", "at most {} items"),
     ("pattern", "matches {}"),
     ("format", "format {}"),
+    ("root", "below {}/"),
 )
 _LONGEST_CHOICE = 40
 _DEEPEST = 3

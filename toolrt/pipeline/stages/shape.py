@@ -4,6 +4,7 @@ It always runs, for failures too, and is the outermost ring.
 """
 
 from collections.abc import Mapping
+from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
@@ -52,6 +53,9 @@ class Shape:
             return self.failure(invocation, Failure.of(error))
 
     def failure(self, invocation: Invocation, failure: Failure) -> ToolResult:
+        rules = self.entry.path_rules
+        if rules is not None and failure.code == "execution-failed" and not failure.hint:
+            failure = replace(failure, hint=rules.hint(invocation.arguments))
         failure = told(failure, self.redactor, self.max_size)
         return failed_result(invocation, self.entry.name, failure)
 
@@ -105,10 +109,16 @@ class Shape:
         if self.shaping.select is not None:
             data = to_plain(self.shaping.select.search(data))  # sums may end in infinity
         if self.shaping.text is None:
-            return data, data if isinstance(data, str) else ""
+            return data, self._text_of(data)
         scope = Scope.of(invocation, self.entry.vars, self.references, data)
         made = self.shaping.text.text(scope)
         return data, "" if made is ABSENT else str(made)
+
+    def _text_of(self, data: Any) -> str:
+        """The text beside what was selected; nothing that was found is said in words."""
+        if data is None and self.shaping.select is not None:
+            return f"{self.entry.name}: the answer has no `{self.shaping.select.text}`."
+        return data if isinstance(data, str) else ""
 
 
 def refused_result(
