@@ -1,12 +1,14 @@
-# Four commands, each of which builds .venv when it is missing or out of date:
+# Five commands, each of which builds .venv when it is missing or out of date:
 #   make demo    one tool of each kind, called on this repository's own files
 #   make check   everything that CI runs
 #   make fmt     format and repair what can be repaired
 #   make bench   the speed table, as ratios to the limits of the same run
+#   make soak    the fault lanes at full length: processes killed, racing, reloading; an hour or so.
+#                SOAK=0.1 runs a tenth of it, SEED=1 chooses other luck
 # They need make, git and Python 3.11 or later; PYTHON=/path/to/python chooses one.
 
 .DEFAULT_GOAL := help
-.PHONY: help demo check fmt bench clean
+.PHONY: help demo check fmt bench soak clean
 .DELETE_ON_ERROR:
 MAKEFLAGS += --no-print-directory
 SHELL := bash
@@ -16,6 +18,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 WORKERS ?= 2
+SOAK ?= 1
+SEED ?= 20
 
 help:
 	@sed -n '/^#/!q; s/^# \{0,1\}//p' Makefile
@@ -56,6 +60,9 @@ fmt: $(READY)
 
 bench: $(READY)
 	@$(BIN)/python bench/run.py
+
+soak: $(READY)
+	@TOOLRT_SOAK=$(SOAK) TOOLRT_SEED=$(SEED) $(BIN)/pytest -q -s tests/faults
 
 clean:
 	@rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis

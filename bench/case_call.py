@@ -60,12 +60,17 @@ def _blocking(checked: dict[str, Any]) -> dict[str, Any]:
 async def main() -> None:
     bare = limits()
     async with opened() as runtime:
-        call = caller(runtime, "bench.quote", ARGUMENTS)
-        calls = await in_turns({"limit": bare["limit"], "call": call}, rounds=ROUNDS, batch=10_000)
+        contestants = {
+            "limit": bare["limit"],
+            "call": caller(runtime, "bench.quote", ARGUMENTS),
+            "ruled": caller(runtime, "bench.ruled", ARGUMENTS),
+        }
+        calls = await in_turns(contestants, rounds=ROUNDS, batch=10_000)
         sync = caller(runtime, "bench.quote_sync", ARGUMENTS)
         hops = await in_turns({"hop": bare["hop"], "sync": sync}, rounds=ROUNDS, batch=1000)
     show(
         Figure("call, CPU", "validate + await", cpu_ratio(calls, "call", "limit"), 6.0, 4.5),
+        Figure("call + CEL, CPU", "validate + await", cpu_ratio(calls, "ruled", "limit"), 10.0),
         Figure("sync call, CPU", "the thread hop", cpu_ratio(hops, "sync", "hop"), 1.2, 1.0),
     )
 

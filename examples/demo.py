@@ -1,10 +1,13 @@
-"""`make demo`: one tool of each kind on this repository's own files, and two ways to be refused.
+"""`make demo`: one tool of each kind on this repository's own files, a call that asks a person, and
+two ways to be refused.
 
 Prints each command before what it prints. Ends with status 1 when a step does not do what it
 should, and leaves no process behind. A word as argument picks the steps that have it in their
 title: `python examples/demo.py http`.
 """
 
+import os
+import re
 import socket
 import subprocess
 import sys
@@ -18,9 +21,18 @@ TOOLRT = Path(sys.executable).parent / "toolrt"
 BOOKSHOP = ROOT / "examples" / "bookshop.py"
 
 
+APPROVAL = re.compile(r"toolrt approvals approve (\w+)")
+
+# Whoever runs this file trusts its folder, whomever that belongs to.
+ENVIRONMENT = {**os.environ, "TOOLRT_ALLOW_FOREIGN_CONFIG": "1"}
+
+
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A command line behind `toolrt`, how it should end and what it should say."""
+    """A command line behind `toolrt`, how it should end and what it should say.
+
+    `ID` in it is the approval that the step before asked for.
+    """
 
     title: str
     command: str
@@ -38,6 +50,9 @@ STEPS = (
     Step("shell: a script", "run repo.largest path=toolrt", "toolrt/"),
     Step("http: a GET", "run bookshop.search about=austen", "Persuasion"),
     Step("http: a POST", "run bookshop.order book=emma copies=2", "19"),
+    Step("rules: a call that asks", "run bookshop.order book=emma copies=3", "Nothing ran yet", 6),
+    Step("rules: a yes, and it runs once", "approvals approve ID --run", "Ordered 3 x emma"),
+    Step("rules: what happened", "history list --limit 6", "ask by large-orders"),
     Step("refused: the call does not fit", "run bookshop.order boook=emma copies=99", "book", 2),
     Step("refused: a broken manifest", "-p examples/diagnostics check", "did you mean", 3),
 )
@@ -49,25 +64,34 @@ def main(word: str = "") -> int:
         (ROOT / "tools.d" / "bookshop.yaml").read_text().split("127.0.0.1:")[1].split("}")[0]
     )
     with bookshop(port):
-        failed = [step for step in steps if not shown(step)]
+        failed = list(not_as_wanted(steps))
     for step in failed:
         print(f"FAILED: {step.title}: wanted status {step.status} and {step.says!r}")
     print("" if failed else f"\nAll {len(steps)} steps did what they should.")
     return bool(failed)
 
 
-def shown(step: Step) -> bool:
-    """Run a step like a reader would; whether it did what it should."""
-    print(f"\n# {step.title}\n$ toolrt {step.command}", flush=True)
+def not_as_wanted(steps: list[Step]) -> Iterator[Step]:
+    """Run the steps; gives those that did not do what they should."""
+    printed = ""
+    for step in steps:
+        asked = APPROVAL.search(printed)
+        command = step.command.replace("ID", asked[1] if asked else "ID")
+        print(f"\n# {step.title}\n$ toolrt {command}", flush=True)
+        status, printed = run(command)
+        print(printed, end="" if status == 0 else f"(exit status {status})\n")
+        if status != step.status or step.says not in printed:
+            yield step
+
+
+def run(command: str) -> tuple[int, str]:
+    """Run a command line like a reader would: its exit status and what it printed."""
     done = subprocess.run(
-        [TOOLRT, *step.command.split()],
-        cwd=ROOT, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-        text=True, check=False,
+        [TOOLRT, *command.split()],
+        cwd=ROOT, env=ENVIRONMENT, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT, text=True, check=False,
     )  # fmt: skip
-    print(done.stdout, end="")
-    if done.returncode:
-        print(f"(exit status {done.returncode})")
-    return done.returncode == step.status and step.says in done.stdout
+    return done.returncode, done.stdout
 
 
 @contextmanager

@@ -97,8 +97,25 @@ async def test_a_failure_is_retryable_as_told(
     assert (result.error.code, result.error.retryable) == (code, may_retry)
 
 
+ASKED = ("rate-limited", False)
+"""A question too many, which is told in the same way as a call too many."""
+
+
+async def test_a_question_too_many_is_not_retryable() -> None:
+    tool = {"description": "A tool.", "parameters": {"x": "integer"}, "command": ["true"]}
+    files = {
+        "tools.d/t.yaml": json.dumps({"tools": {"a": {**tool, "hitl": "confirm"}}}),
+        "policies.d/p.yaml": json.dumps({"default": "allow", "limits": {"pending": 1}}),
+    }
+    async with open_files(files) as rt:
+        results = [await rt.call("a", {"x": number}) for number in range(2)]
+
+    assert [each.status for each in results] == ["paused", "error"]
+    assert (results[1].error.code, results[1].error.retryable) == ASKED
+
+
 def test_yes_no_and_sometimes_are_what_the_trials_show() -> None:
-    shown: dict[str, set[bool]] = {}
+    shown: dict[str, set[bool]] = {ASKED[0]: {ASKED[1]}}
     for code, may_retry, *_ in TRIALS:
         shown.setdefault(code, set()).add(may_retry)
     words = {frozenset({True}): "yes", frozenset({False}): "no"}

@@ -5,6 +5,7 @@ import datetime as dt
 import functools
 import inspect
 import json
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from decimal import Decimal
@@ -76,6 +77,19 @@ async def test_every_parameter_of_a_call_is_told() -> None:
         assert set(inspect.signature(rt.preview).parameters) <= set(first("`rt.call`"))
         assert (rt.snapshot.tools, rt.findings) == ({}, [])
         assert rt.project.is_dir()
+
+
+@pytest.mark.anyio
+async def test_what_is_told_of_rules_people_and_reloads_is_there() -> None:
+    rows = pages.tables(PAGE, "Rules, people, reloads")[0]
+    told = [call for row in rows for call in re.findall(r"\.(\w+)\(([^)]*)\)", row[0])]
+    async with toolrt.testing.open_files({"tools.d/t.yaml": "tools: {}"}) as rt:
+        there = {name: getattr(rt, name, None) or getattr(rt.approvals, name) for name, _ in told}
+
+    assert {"explain", "approve", "deny", "run", "reload", "on_reload"} <= there.keys()
+    for name, options in told:
+        parameters = inspect.signature(there[name]).parameters
+        assert set(re.findall(r"(\w+)=", options)) <= parameters.keys(), name
 
 
 def test_every_field_of_a_result_is_told() -> None:

@@ -116,6 +116,14 @@ def test_the_demo_shows_every_step_and_leaves_nothing_behind(repository: Path) -
     assert is_free(own)
 
 
+def test_the_rules_of_this_repository_pass_their_tests(repository: Path) -> None:
+    command = [sys.executable, "-m", "toolrt", "test", "-q"]
+    done = subprocess.run(command, cwd=repository, capture_output=True, text=True, check=False)
+
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "policy coverage: 3 of 3 rules matched (100 %)" in done.stdout
+
+
 def test_the_demo_fails_when_a_step_does(repository: Path) -> None:
     broken = repository / "examples" / "diagnostics" / "tools.d" / "broken.yaml"
     broken.unlink()

@@ -6,9 +6,11 @@ import sys
 
 import pytest
 
+from toolrt.faces.cli.main import VERBS
+
 HEAVY = {
     "aiohttp", "cel_expr_python", "docstring_parser", "httpx", "jinja2", "jmespath",
-    "jsonschema_rs", "pydantic", "rich", "starlette", "tenacity", "yaml",
+    "jsonschema_rs", "pydantic", "rich", "sqlite3", "starlette", "tenacity", "watchfiles", "yaml",
 }  # fmt: skip
 REPORT = "import json, sys; json.dump(sorted(sys.modules), sys.stderr)"
 
@@ -32,7 +34,12 @@ def command(*arguments: str) -> tuple[str, ...]:
     )
 
 
-@pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["run", "--help"]])
+HELP = [[verb, "--help"] for verb in (*VERBS, "approvals approve", "history list")]
+
+
+@pytest.mark.parametrize(
+    "arguments", [["--help"], ["--version"], *(" ".join(each).split() for each in HELP)]
+)
 def test_help_imports_nothing_heavy(arguments: list[str]) -> None:
     assert modules_after(*command(*arguments)) & HEAVY == set()
 

@@ -20,6 +20,7 @@ BANNED_SUFFIXES = (
 )  # fmt: skip
 
 BROAD_EXCEPTS = {
+    ("bindings/python_calls.py", "AtOnce.call"): "the call into user code",
     ("bindings/python_calls.py", "Inline.call"): "the call into user code",
     ("bindings/python_calls.py", "Linked.prepared"): "the validators of user code",
     ("bindings/python_calls.py", "OnLoop.begin"): "the call into user code",
@@ -37,6 +38,8 @@ BROAD_EXCEPTS = {
     ("expressions/conditions.py", "Condition._evaluate"): "the call of the CEL library",
     ("faces/cli/main.py", "_ending"): "the last ring of the command line",
     ("pipeline/gateway.py", "Gateway.call"): "the outer ring of every call",
+    ("pipeline/gateway.py", "Gateway.resume"): "the outer ring of an approved call",
+    ("reloading/reloader.py", "Reloader._in_turn"): "the top of a reload",
     ("schemas/plain.py", "_of_subclass"): "the properties of user code",
     ("schemas/foreign.py", "_text"): "the `__str__` of user code",
     ("schemas/foreign.py", "looking"): "the annotations, metaclasses and hooks of user code",

@@ -1,28 +1,37 @@
 """The composition root: the only module that knows all parts and puts them together."""
 
 import asyncio
-import gc
 import os
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 from random import Random
 from typing import Any
 
 from toolrt.bindings.base import Services
 from toolrt.bindings.python_hosts import closed
-from toolrt.catalog.compiler import Compiled, compile_files
+from toolrt.catalog.compiler import Compiled
 from toolrt.catalog.registry import Registry
 from toolrt.catalog.snapshot import Snapshot
 from toolrt.core.calls import Caller
 from toolrt.core.clock import Clock, SystemClock
 from toolrt.core.errors import ProjectError
 from toolrt.core.results import ToolResult
-from toolrt.expressions.references import References
 from toolrt.loading.findings import Finding
-from toolrt.loading.loader import PROJECT_FILE, LoadedFiles, load_files
+from toolrt.loading.loader import PROJECT_FILE
+from toolrt.loading.owners import HINT as OWN_THEM
+from toolrt.loading.owners import is_allowed, why_foreign
 from toolrt.loading.snippet import render
+from toolrt.pipeline.approvals import Approvals
+from toolrt.pipeline.explaining import explain
 from toolrt.pipeline.gateway import Gateway
+from toolrt.pipeline.notices import Notices
+from toolrt.reloading.following import following
+from toolrt.reloading.outcome import Standing
+from toolrt.reloading.reloader import Reloader
+from toolrt.reloading.workspace import Workspace
+from toolrt.state import State
 
 Progress = Callable[[float, float | None, str], None]
 
@@ -58,46 +67,10 @@ def load(
 
     `imports` false leaves Python callables alone. Nothing is connected or run.
     """
-    return _compile(Path(project), imports=imports, environ=environ)[0]
-
-
-def _compile(
-    project: Path,
-    *,
-    imports: bool,
-    environ: Mapping[str, str] | None,
-    transport: Any = None,
-) -> tuple[Compiled, Services, References]:
-    services = Services(project)
-    if transport is not None:
-        from toolrt.bindings.network import Network  # noqa: PLC0415 - only tests hand one in
-
-        services.put(Network, Network(transport=transport))
-    with _collector_paused():
-        files = load_files(project)
-        references = _references(files, os.environ if environ is None else environ)
-        compiled = compile_files(files, services, references, imports=imports)
-    return compiled, services, references
-
-
-@contextmanager
-def _collector_paused() -> Iterator[None]:
-    """Loading makes a great many objects that all stay: looking for garbage among them is waste."""
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()
-
-
-def _references(files: LoadedFiles, environ: Mapping[str, str]) -> References:
-    secrets = [
-        source if isinstance(source, str) else source.model_dump()
-        for source in files.project.secrets
-    ]
-    return References(files.root, environ, secrets)
+    given = os.environ if environ is None else environ
+    root = Path(project)
+    workspace = Workspace(root, Services(root), given, imports=imports)
+    return workspace.compile(workspace.stock())
 
 
 class BrokenProjectError(ProjectError):
@@ -111,28 +84,59 @@ class BrokenProjectError(ProjectError):
 class Runtime:
     """An open project: its tools, and the door to call them by.
 
-    `findings` are the warnings about its files; each knows its place when asked.
+    `findings` are the warnings about its files; each knows its place when asked. `reload` brings
+    what is written now into force, `on_reload` tells of each outcome, and `standing` is how it is.
     """
 
     def __init__(
         self,
-        project: Path,
+        workspace: Workspace,
+        compiled: Compiled,
         snapshot: Snapshot,
-        services: Services,
-        references: References,
+        state: State,
         *,
-        findings: Sequence[Finding] = (),
-        clock: Clock | None = None,
+        clock: Clock,
         random: Random | None = None,
+        allow_foreign: bool = False,
+        attended: bool = False,
     ) -> None:
-        self.project = project
-        self.findings = findings
-        self._services = services
+        self.project = workspace.root
+        self._services = workspace.services
         self._registry = Registry(snapshot)
-        self._gateway = Gateway(self._registry, references, clock or SystemClock(), random)
+        self._state = state
+        self._gateway = Gateway(
+            self._registry,
+            workspace.references,
+            clock,
+            state.memory,
+            random,
+            is_attended=attended,
+        )
+        self._notices = Notices(self._gateway, self._registry)
+        state.memory.questions.on_new = self._notices.asked
+        self.approvals = Approvals(self._gateway, state.memory.questions)
         self.call = self._gateway.call
         self.preview = self._gateway.preview
+        self.explain = partial(explain, self._gateway)
         self.refuse = self._gateway.refuse
+        self.reloader = Reloader(
+            workspace,
+            self._registry,
+            compiled,
+            clock,
+            allow_foreign=allow_foreign,
+            record=partial(state.memory.journal.record, "generation"),
+        )
+        self.reload = self.reloader.reload
+        self.on_reload = self.reloader.on_reload
+
+    @property
+    def findings(self) -> Sequence[Finding]:
+        return self.reloader.findings
+
+    @property
+    def standing(self) -> Standing:
+        return self.reloader.standing
 
     @property
     def snapshot(self) -> Snapshot:
@@ -146,8 +150,11 @@ class Runtime:
     async def close(self) -> None:
         """End what the bindings share: connections, threads, processes. Later calls are refused."""
         self.call = self._refused
+        await self.reloader.close()
+        await self._notices.close()
         self._gateway.close()
         await self._services.close()
+        await self._state.close()
 
     async def _refused(
         self,
@@ -168,8 +175,15 @@ async def open(  # noqa: A001 - `toolrt.open` is how it reads
     clock: Clock | None = None,
     random: Random | None = None,
     transport: Any = None,
+    watch: bool = False,
+    allow_foreign_config: bool = False,
+    attended: bool = False,
 ) -> AsyncIterator[Runtime]:
     """Open the project in or above `project` for calls.
+
+    `watch` reloads it whenever its files change. `allow_foreign_config` lets its folders belong to
+    others, as TOOLRT_ALLOW_FOREIGN_CONFIG=1 does. `attended` says that somebody is there who can be
+    asked: it matters where the project says `approvals: {when_unattended: deny}`.
 
     `environ` stands in for the process's environment. `clock`, `random` and `transport` are for
     tests: the last is an `httpx.AsyncBaseTransport`, such as `httpx.MockTransport`, that answers
@@ -179,25 +193,40 @@ async def open(  # noqa: A001 - `toolrt.open` is how it reads
         ProjectError: no project is there, or a file has an error; `report` shows them all.
     """
     root = find_project(project)
-    compiled, services, references = _compile(
-        root, imports=True, environ=environ, transport=transport
-    )
+    given = os.environ if environ is None else environ
+    workspace = Workspace(root, _services(root, transport), given)
+    stock, allow_foreign = workspace.stock(), allow_foreign_config or is_allowed(given)
+    foreign = None if allow_foreign else why_foreign((root, *stock.folders))
+    if foreign is not None:
+        raise ProjectError(f"the project in {root} is not safe: {foreign}; {OWN_THEM}")
+    compiled = workspace.compile(stock)
     if compiled.snapshot is None:
-        await services.close()
+        await workspace.services.close()
         raise _broken(root, compiled)
     runtime = Runtime(
-        root,
+        workspace,
+        compiled,
         compiled.snapshot,
-        services,
-        references,
-        findings=compiled.files.findings,
-        clock=clock,
+        State.of(root, compiled.files.project, clock, workspace.references.redactor),
+        clock=clock or SystemClock(),
         random=random,
+        allow_foreign=allow_foreign,
+        attended=attended,
     )
     try:
-        yield runtime
+        async with following(runtime.reloader, clock or SystemClock(), is_on=watch):
+            yield runtime
     finally:
         await runtime.close()
+
+
+def _services(root: Path, transport: Any) -> Services:
+    services = Services(root)
+    if transport is not None:
+        from toolrt.bindings.network import Network  # noqa: PLC0415 - only tests hand one in
+
+        services.put(Network, Network(transport=transport))
+    return services
 
 
 def run(

@@ -78,7 +78,7 @@ def stubbed(
     for name, answer in answers.items():
         _check_stub(name, answer, tools)
         binding = _Stub(name, answer, calls)
-        tools[name] = replace(tools[name], binding=binding, blocked=None)
+        tools[name] = tools[name].answered_by(binding)
     runtime.swap(replace(before, tools=tools))
     try:
         yield calls

@@ -277,6 +277,21 @@ async def test_closed_hosts_refuse(tmp_path):
         hosts.start(asyncio.sleep(0))
 
 
+async def test_coroutine_that_never_waits_is_run_by_its_caller_and_fails_as_any(project):
+    async def fn():
+        return asyncio.current_task() is caller
+
+    async def broken():
+        raise ValueError("it broke")
+
+    caller = asyncio.current_task()
+    bound = project.bind(fn)
+    assert bound.binding.never_waits
+    assert await bound.value() is True
+    with pytest.raises(BindingError, match="it broke"):
+        await project.bind(broken).value()
+
+
 def test_what_never_waits_is_known_by_its_code():
     async def none():
         return 1

@@ -82,7 +82,7 @@ def test_the_command_line_prints_it(name: str) -> None:
 def test_every_short_form_is_known() -> None:
     models = {key.title().replace("_", "") for key in LONG.keys() - SHORT_KINDS.keys()}
 
-    assert SHORT.keys() == models | {"OpenApiSource", "PythonSource"}
+    assert SHORT.keys() == models | {"As", "OpenApiSource", "PythonSource"}
     assert SHORT_KINDS.keys() == KINDS.keys()
 
 
@@ -110,7 +110,8 @@ def test_what_check_takes_the_schema_takes(case: Any) -> None:
 
 
 BEYOND_SHAPE = {
-    "bad-default", "bad-reference", "bad-schema", "file-not-found", "import-failed",
+    "bad-default", "bad-reference", "bad-schema", "duplicate-rule", "file-not-found",
+    "hitl-by-pattern", "import-failed", "no-policy", "no-such-tool", "two-defaults", "type-mismatch",
     "invalid-condition", "invalid-folder", "invalid-header", "invalid-select", "invalid-url",
     "no-callable", "one-body", "program-not-constant", "reference-in-argv", "reserved-header",
     "signature-drift", "template-in-script", "two-schemas", "unknown-anchor", "unknown-keyword",
@@ -128,6 +129,10 @@ LAYERED = {
 
 LEFT_TO_CHECK = {
     ("tool.timeout.total", "out-of-range"),  # 0s
+    ("tool.hitl.ttl", "out-of-range"),
+    ("policies.approval.ttl", "out-of-range"),
+    ("policies.approval.execute_by", "out-of-range"),
+    ("project.identities", "invalid-value"),  # the same proof twice
     ("http.allow_private", "invalid-value"),  # whether a text is a network
     ("target.allow_private", "invalid-value"),
     ("command.env", "bad-name"),
@@ -200,7 +205,7 @@ GOOD = {
     },
     "a rule": {POLICIES: "rules: [{id: a, decide: deny, tools: ['*']}]\ndefault: allow\n"},
     "settings with short forms": {
-        POLICIES: "settings: [{tools: ['*'], timeout: 5s, retry: none, rate: 60/1m, cache: 5m, hitl: none}]"
+        POLICIES: "settings: [{tools: [t], timeout: 5s, retry: none, rate: 60/1m, cache: 5m, hitl: none}]"
     },
     "a project": {PROJECT: "secrets: [env, {files: .}, {command: [pass, show]}]\nvars: {a: [1]}\n"},
 }

@@ -210,6 +210,13 @@ def test_faults_are_in_plain_words_of_one_line(faults, text, message):
     assert fault.message == message
 
 
+@pytest.mark.parametrize("key", ["in", "true", "null"])
+def test_has_of_a_word_of_the_language_is_a_fault_and_no_crash_of_a_call(faults, key):
+    (fault,) = faults(lambda: compile_condition(f"has(args.{key})", REJECT_ROOTS, {key: {}}))
+
+    assert (fault.code, fault.offset) == ("invalid-condition", 9)
+
+
 def test_roots_of_another_place_are_unknown(faults):
     (fault,) = faults(lambda: compile_condition("status == 200", REJECT_ROOTS, SCHEMAS))
 

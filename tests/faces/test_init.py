@@ -5,8 +5,6 @@ import sys
 
 import pytest
 
-from toolrt.faces.cli.starter import FILES
-
 
 @pytest.fixture
 def empty(tmp_path, monkeypatch):
@@ -16,7 +14,7 @@ def empty(tmp_path, monkeypatch):
     return folder
 
 
-def test_the_two_commands_it_prints_work_as_they_stand(empty, invoke, monkeypatch):
+def test_the_commands_it_prints_work_as_they_stand(empty, invoke, monkeypatch):
     monkeypatch.chdir(empty)
     shown = invoke("init", "my demo")
     commands = [line.strip() for line in shown.stdout.splitlines() if "toolrt -p" in line]
@@ -29,9 +27,45 @@ def test_the_two_commands_it_prints_work_as_they_stand(empty, invoke, monkeypatc
         for command in commands
     ]  # fmt: skip
 
-    assert [each.returncode for each in done] == [0, 0]
-    assert done[0].stdout == "ok: 4 tools in 3 files\n"
-    assert json.loads(done[1].stdout)["words"] == 4
+    assert [each.returncode for each in done] == [0, 0, 0, 6]
+    assert done[0].stdout == "ok: 5 tools in 4 files\n"
+    assert "policy coverage: 3 of 3 rules matched (100 %)" in done[1].stdout
+    assert json.loads(done[2].stdout)["words"] == 4
+    assert "try: toolrt -p 'my demo' approvals approve " in done[3].stderr
+
+
+def test_its_first_check_and_test_have_nothing_to_complain_about(empty, invoke, monkeypatch):
+    monkeypatch.chdir(empty)
+    invoke("init")
+
+    checked, tested = invoke("check", "--strict", "-q"), invoke("test")
+
+    assert (checked.stdout, checked.stderr) == ("ok: 5 tools in 4 files\n", "")
+    assert (checked.exit_code, tested.exit_code) == (0, 0)
+    assert "failed" not in tested.stdout
+    assert "skipped" not in tested.stdout
+
+
+def test_the_tool_that_asks_writes_once_somebody_said_yes(empty, invoke, monkeypatch):
+    monkeypatch.chdir(empty)
+    invoke("init")
+    assert invoke("run", "notes.add", "text=milk").exit_code == 6
+    assert not (empty / "notes.txt").exists()
+
+    question = invoke("approvals", "list", "--ids").stdout.strip()
+    done = invoke("approvals", "approve", question, "--run")
+
+    assert (done.exit_code, done.stdout) == (0, "milk\n")
+    assert (empty / "notes.txt").read_text() == "milk\n"
+
+
+def test_without_its_rules_nothing_runs(empty, invoke, monkeypatch):
+    monkeypatch.chdir(empty)
+    invoke("init")
+    (empty / "policies.d" / "rules.yaml").unlink()
+
+    assert "error[no-policy]" in invoke("check").stdout
+    assert invoke("run", "text.count_words", "text=a").exit_code == 3
 
 
 def test_there_is_a_tool_of_each_kind(empty, invoke, monkeypatch):
@@ -63,10 +97,12 @@ def test_dry_run_writes_nothing(empty, invoke, monkeypatch):
     assert list(empty.iterdir()) == []
 
 
-@pytest.mark.parametrize("name", ["tools.d/notes.txt", "text_tools.py", "toolrt.yaml"])
+@pytest.mark.parametrize(
+    "name", ["tools.d/notes.txt", "policies.d/mine.yaml", "text_tools.py", "toolrt.yaml"]
+)
 def test_nothing_is_overwritten(empty, invoke, monkeypatch, name):
     monkeypatch.chdir(empty)
-    (empty / "tools.d").mkdir()
+    (empty / name).parent.mkdir(exist_ok=True)
     (empty / name).write_text("# mine\n")
 
     shown = invoke("init")
@@ -143,7 +179,3 @@ def test_a_place_that_cannot_be_written_is_an_error(empty, invoke, monkeypatch):
 
     assert shown.exit_code == 2
     assert "Traceback" not in shown.stderr
-
-
-def test_what_is_written_names_only_kinds_that_work():
-    assert all("policies.d" not in name for name in FILES)

@@ -216,16 +216,6 @@ def test_arguments_come_as_json(invoke):
     assert invoke("run", "t.add", "--json", '{"a": 40}', "b=1").stdout == "41\n"
 
 
-def test_rules_that_nothing_enforces_are_always_told(invoke, project):
-    (project / "policies.d").mkdir()
-    (project / "policies.d" / "p.yaml").write_text(
-        "rules:\n  - {id: none, decide: deny, tools: ['*']}\n"
-    )
-
-    assert "no rule is enforced" in invoke("run", "t.add", "a:=1").stderr
-    assert invoke("run", "t.add", "a:=1", "-q").stderr == ""
-
-
 def test_warnings_are_told_when_asked_to_say_more(invoke, project):
     (project / "tools.d" / "w.yaml").write_text(
         "tools:\n  w:\n    description: W.\n    shell: 'true'\n    cache: 5m\n"

@@ -6,8 +6,9 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
-from toolrt.loading import loader
+from toolrt.loading import stock
 from toolrt.loading.loader import load_files
+from toolrt.loading.stock import Stock
 
 RULES = "rules: [{id: a, decide: deny, tools: ['*']}]\n"
 
@@ -20,7 +21,7 @@ def project(tmp_path):
 
 
 def found(project):
-    files = load_files(project)
+    files = load_files(Stock(project))
     return [(each.file, each.line, each.code, each.message) for each in files.diagnostics()]
 
 
@@ -77,11 +78,12 @@ def test_of_a_huge_file_only_the_start_is_read(project):
 CLOSED = """
 import os, pathlib, sys
 from toolrt.loading.loader import load_files
+from toolrt.loading.stock import Stock
 project, closed = map(pathlib.Path, sys.argv[1:])
-load_files(project).diagnostics()  # so that nothing is left to import
+load_files(Stock(project)).diagnostics()  # so that nothing is left to import
 closed.chmod(0)
 os.setuid(65534)
-for each in load_files(project).diagnostics():
+for each in load_files(Stock(project)).diagnostics():
     print(each.file, each.code, each.message)
 """
 
@@ -116,7 +118,7 @@ def test_p8_what_this_user_may_not_read_is_an_error(open_to_all, closed):
 
 def test_p8_a_file_that_vanishes_under_way_is_an_error(project, monkeypatch):
     (project / "tools.d" / "a.yaml").write_text("tools: {}\n")
-    listed = loader.manifest_files
+    listed = stock.manifest_files
 
     def listed_then_gone(folder):
         files = listed(folder)
@@ -124,7 +126,7 @@ def test_p8_a_file_that_vanishes_under_way_is_an_error(project, monkeypatch):
             file.unlink()
         return files
 
-    monkeypatch.setattr(loader, "manifest_files", listed_then_gone)
+    monkeypatch.setattr(stock, "manifest_files", listed_then_gone)
 
     assert [(where, code) for where, _, code, _ in found(project)] == [
         ("tools.d/a.yaml", "unreadable-file")
@@ -135,3 +137,12 @@ def test_p8_memory_under_the_name_of_a_manifest_is_an_error(project):
     (project / "tools.d" / "a.yaml").symlink_to("/proc/self/mem")
 
     assert [each[2] for each in found(project)] == ["unreadable-file"]
+
+
+@pytest.mark.parametrize("name", ["a.YAML", "a.Yml", "A.yML"])
+def test_p8_rules_count_however_the_ending_of_their_file_is_spelt(project, name):
+    (project / "policies.d" / name).write_text(RULES)
+
+    [written] = load_files(Stock(project)).policies
+
+    assert [rule.id for rule in written.policies.rules] == ["a"]

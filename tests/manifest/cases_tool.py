@@ -182,8 +182,6 @@ TOOL = [
     Wrong("tool.reject.when", command("reject: [{when: args.§a > 1, reason: no}]"), "unknown-name"),
     Wrong("tool.reject.reason", command("reject: [{when: 'true', reason: §[a]}]")),
     Wrong("tool.reject.reason", command("reject: [§{when: 'true'}]"), "missing-key"),
-    Works("tool.hitl", command("effect: irreversible\n«hitl: none»"),
-        failure(), "success", "approval-unavailable"),
     Wrong("tool.hitl", command("hitl: §ask"), "invalid-value"),
     Wrong("tool.hitl", command("hitl: §[a]"), "invalid-value"),
     Wrong("tool.effect", command("§efect: read"), "unknown-key"),
@@ -324,17 +322,12 @@ PARAMETERS = [
 ]  # fmt: skip
 
 LATER = [
-    Later("tool.hitl", command("hitl: §confirm"), "hitl"),
-    Later("tool.hitl tool.hitl.mode tool.hitl.fields tool.hitl.ttl tool.hitl.note tool.hitl.channels",
-        command("hitl: §{mode: input, fields: [a], ttl: 5m, note: Look., channels: [mail]}"), "hitl"),
-    Later("tool.hitl", file("tools: {t: {description: T., hitl: §external}}"), "hitl"),
     Wrong("tool.hitl.mode", command("hitl: {mode: §maybe}"), "invalid-value"),
     Wrong("tool.hitl.mode", command("§hitl: {ttl: 5m}"), "missing-key"),
     Wrong("tool.hitl.fields", command("hitl: {mode: none, fields: §a}")),
     Wrong("tool.hitl.ttl", command("hitl: {mode: none, ttl: §5}"), "invalid-duration"),
     Wrong("tool.hitl.note", command("hitl: {mode: none, note: §[a]}")),
     Wrong("tool.hitl.channels", command("hitl: {mode: none, §chanels: [mail]}"), "unknown-key"),
-    Later("tool.effect", command("effect: §irreversible"), "effect"),
     Later("tool.timeout.connect", command("timeout: {§connect: 1s}"), "timeout.connect", "no-effect"),
     Later("tool.timeout.attempt", command("timeout: {§attempt: 9s, total: 5s}"), "timeout.total", "no-effect"),
     Later("tool.timeout.attempt", {
@@ -447,13 +440,6 @@ LATER = [
     Wrong("tool.freshness.read_by", command("freshness: {resource: a, read_by: §u}")),
     Later("tool.expose", command("§expose: false"), "expose"),
     Wrong("tool.expose", command("expose: §no")),
-    Later("tool.tests tool.tests.args tool.tests.as tool.tests.expect tool.tests.mock", command(
-        "§tests: [{args: {}, as: 'ada:cook', expect: {status: success}, mock: {json: 1}}]"), "tests"),
-    Wrong("tool.tests", command("tests: §{args: {}}")),
-    Wrong("tool.tests.args", command("tests: [{args: §3}]")),
-    Wrong("tool.tests.as", command("tests: [{as: §[a]}]")),
-    Wrong("tool.tests.expect", command("tests: [{expect: §success}]")),
-    Wrong("tool.tests.mock", command("tests: [{§mokc: 3}]"), "unknown-key"),
     Later("tool.result.empty", command("result: {§empty: Nothing.}"), "result.empty"),
     Wrong("tool.result.empty", command("result: {empty: §[a]}")),
     Later("tool.result.keep", command("result: {§keep: tail}"), "result.keep"),

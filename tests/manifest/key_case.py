@@ -355,7 +355,7 @@ def shown(name: str, /, tool: str = "t") -> Look:
 
     async def look(bench: Bench) -> Any:
         entry = bench.runtime.snapshot.tools[tool]
-        return {**described(entry), **_limits(entry)}[name]
+        return {**described(entry, is_hidden=False), **_limits(entry)}[name]
 
     return look
 

@@ -3,13 +3,14 @@
 `tests/manifest/key_case.py` says how to read a case.
 """
 
-from manifest import cases_kinds, cases_project, cases_shadows, cases_tool
+from manifest import cases_decide, cases_kinds, cases_project, cases_shadows, cases_tool
 from manifest.key_case import Later, Works, Wrong
 
 CASES: list[Works | Wrong | Later] = [
     *cases_tool.CASES,
     *cases_kinds.CASES,
     *cases_project.CASES,
+    *cases_decide.CASES,
     *cases_shadows.SHADOWS,
 ]
 WORKS = [case for case in CASES if isinstance(case, Works)]

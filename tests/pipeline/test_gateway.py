@@ -72,17 +72,17 @@ async def test_a_missing_variable_makes_the_tool_unavailable_and_names_it():
     assert "NOT_SET_1" in result.error.message
 
 
-async def test_an_irreversible_tool_is_refused_until_people_can_be_asked():
+async def test_an_irreversible_tool_waits_for_a_person():
     result = await answered(
         "http: {url: http://127.0.0.1:9/x, method: POST}\neffect: irreversible", 1
     )
-    assert (result.error.code, result.attempts) == ("approval-unavailable", 0)
+    assert (result.status, result.pause.mode, result.attempts) == ("paused", "confirm", 0)
 
 
 @pytest.mark.parametrize("mode", ["confirm", "input", "external"])
-async def test_a_tool_that_asks_people_is_refused_until_people_can_be_asked(mode):
+async def test_a_tool_that_asks_people_waits_for_one(mode):
     result = await answered(f"{HTTP}hitl: {mode}", 1)
-    assert (result.error.code, result.attempts) == ("approval-unavailable", 0)
+    assert (result.status, result.pause.mode, result.attempts) == ("paused", mode, 0)
 
 
 async def test_hitl_none_lets_an_irreversible_tool_run():

@@ -121,6 +121,7 @@ class BindContext:
     `input_schema` is the whole JSON Schema of the arguments, bound parameters included;
     `visible` are the names that the model may send. `unavailable` says why the tool cannot be
     called for now, and `unavailable_at` where the reason stands, as a path like those of faults.
+    `hands_text_on` says that the tool passes a caller's text to an interpreter (P16).
     """
 
     tool: str
@@ -141,6 +142,7 @@ class BindContext:
     vars: Mapping[str, Any] = field(default_factory=dict)
     written_parameters: bool = True
     imports: bool = True
+    hands_text_on: bool = False
 
     def fault(self, code: str, message: str, *path: str | int, **more: Any) -> None:
         """Report a fault at `path` inside the kind's value; `more` as in `Fault`."""
@@ -183,6 +185,7 @@ class BindContext:
 
     def _note(self, made: Template | Tree, path: FaultPath) -> None:
         self.used |= made.parameters
+        self.used_references += tuple(made.references)
         if made.references and self.unavailable is None:
             for problem in self.references.unusable(made.references):
                 self.lacks(problem, *path)
@@ -215,6 +218,16 @@ class Unfinished:
 
     def preview(self, _invocation: Invocation) -> dict[str, Any]:
         raise RefusedError(self._why, code="unsupported")
+
+
+class ByHand:
+    """Stands where people make the calls (`hitl: external`, no kind): nothing of ours runs."""
+
+    async def call(self, _invocation: Invocation) -> Answer:
+        raise RefusedError("a person makes the calls of this tool", code="unsupported")
+
+    def preview(self, invocation: Invocation) -> dict[str, Any]:
+        return {"by_hand": dict(invocation.arguments)}
 
 
 @dataclass(frozen=True, slots=True)

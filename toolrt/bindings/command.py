@@ -54,10 +54,11 @@ def _warn_of_code(program: str, arguments: Argv, context: BindContext) -> None:
     free = arguments.first_free_text
     if free is None or not runs_its_arguments(program) or is_past_code(program, free.before):
         return
+    context.hands_text_on = True
     context.fault(
         "caller-text-to-interpreter",
         f"`{program}` can be told to run other things, and `{free.name}` is any text of the "
-        "caller: once approvals work, this tool asks a person",
+        "caller: unless it says `hitl: none`, this tool asks a person",
         *free.path,
         severity="warning",
         hint=f"{instead_of_code(program, free.before)}narrow the parameter with `enum`",

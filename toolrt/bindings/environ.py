@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from toolrt.bindings.base import BindContext
 from toolrt.bindings.os_text import is_system_text
 from toolrt.bindings.programs import FIXED_PATH
+from toolrt.core.calls import INSIDE_CALL
 from toolrt.expressions.references import Reference
 from toolrt.expressions.scope import ABSENT, OURS, Scope
 from toolrt.expressions.slots import ENV
@@ -90,7 +91,7 @@ class Environ:
 
 
 def _allowed(ours: Mapping[str, str]) -> dict[str, str]:
-    base = {"PATH": FIXED_PATH, "LANG": ours.get("LANG", "C.UTF-8")}
+    base = {"PATH": FIXED_PATH, "LANG": ours.get("LANG", "C.UTF-8"), INSIDE_CALL: "1"}
     if "TZ" in ours:
         base["TZ"] = ours["TZ"]
     return base

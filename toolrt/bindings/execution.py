@@ -4,6 +4,7 @@ A kind says which program runs and which arguments come first; everything around
 working folder, environment, limits, how the end is read) is here.
 """
 
+from collections.abc import Callable
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, StrictBool
@@ -17,12 +18,14 @@ from toolrt.bindings.feeding import Input
 from toolrt.bindings.folders import WorkingFolder
 from toolrt.bindings.homes import Homes
 from toolrt.bindings.limits import Limits
-from toolrt.bindings.process import ProcessRequest, ProcessRunner
+from toolrt.bindings.outputs import Captured
+from toolrt.bindings.process import Finished, ProcessRequest, ProcessRunner
 from toolrt.bindings.programs import find_program, missing
 from toolrt.core.calls import Invocation
 from toolrt.core.faults import FaultError
 from toolrt.core.results import Answer
 from toolrt.expressions.scope import Scope
+from toolrt.manifest.cases import Mock
 
 OptionValue = str | StrictBool | None
 Element = str | dict[str, OptionValue | list[OptionValue]]
@@ -96,6 +99,12 @@ class Execution:
                 take_back(home)
         invocation.sent = "answered"
         return answer(finished, self._success, self._output)
+
+    def pretended(self, mock: Mock, _now: Callable[[], float]) -> Answer:
+        """The answer of a child that ended like that."""
+        code = min(self._success) if mock.exit_code is None else mock.exit_code
+        stdout, stderr = (Captured((text or "").encode()) for text in (mock.stdout, mock.stderr))
+        return answer(Finished(code, None, stdout, stderr, 0.0), self._success, self._output)
 
     def preview(self, invocation: Invocation) -> dict[str, Any]:
         scope = self._scope(invocation)

@@ -4,7 +4,11 @@
 `network`, and reads the reply by `http_answer`.
 """
 
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any, cast
+
+from pydantic_core import to_json
 
 from toolrt.bindings.base import BindContext, Binding, Effect, Kind, Unfinished
 from toolrt.bindings.http_answer import Output, Reading
@@ -16,10 +20,20 @@ from toolrt.bindings.network import Client, Endpoint, Network
 from toolrt.core.calls import Invocation
 from toolrt.core.results import Answer
 from toolrt.expressions.scope import Scope
+from toolrt.manifest.cases import Mock
 from toolrt.manifest.target import Target
 
 _READING = frozenset({"GET", "HEAD"})
 _IDEMPOTENT = frozenset({"GET", "HEAD", "OPTIONS", "PUT", "DELETE"})
+
+
+@dataclass(frozen=True, slots=True)
+class _Reply:
+    """A reply that nobody sent."""
+
+    status_code: int
+    headers: Mapping[str, str]
+    content: bytes
 
 
 class HttpBinding:
@@ -50,6 +64,13 @@ class HttpBinding:
     def preview(self, invocation: Invocation) -> dict[str, Any]:
         """Method, url, headers and body of the request; references stay as they are written."""
         return self._plan.masked(self._scope(invocation))
+
+    def pretended(self, mock: Mock, now: Callable[[], float]) -> Answer:
+        """The answer to a reply of that status and body."""
+        has_json, status = mock.has_json, mock.status or 200
+        body = to_json(mock.json_) if has_json else (mock.text or "").encode()
+        media_type = "application/json" if has_json else "text/plain"
+        return self._reading.answer(_Reply(status, {"content-type": media_type}, body), now)
 
     def _scope(self, invocation: Invocation) -> Scope:
         return Scope.of(invocation, self._vars, self._references)

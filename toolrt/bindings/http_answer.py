@@ -6,14 +6,11 @@ from collections.abc import Callable, Mapping
 from datetime import UTC
 from email.utils import parsedate_to_datetime
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal, Protocol
 
 from toolrt.bindings.answers import decode
 from toolrt.core.errors import BindingError
 from toolrt.core.results import Answer, HttpAnswer
-
-if TYPE_CHECKING:
-    from toolrt.bindings.network import Response
 
 Output = Literal["json", "jsonl", "lines", "text", "bytes"]
 
@@ -56,6 +53,19 @@ _OLD_CHARSET = re.compile(
 )
 
 
+class Reply(Protocol):
+    """What a service sent back, read to its end; names of headers in lower case are found."""
+
+    @property
+    def status_code(self) -> int: ...
+
+    @property
+    def headers(self) -> Mapping[str, str]: ...
+
+    @property
+    def content(self) -> bytes: ...
+
+
 class Reading:
     """How the replies of one tool are read."""
 
@@ -65,7 +75,7 @@ class Reading:
         self._success = frozenset(success) if success is not None else _OK
         self._output = output
 
-    def answer(self, reply: "Response", now: Callable[[], float]) -> Answer:
+    def answer(self, reply: Reply, now: Callable[[], float]) -> Answer:
         """The value of a reply. `now` gives seconds since the epoch.
 
         Raises BindingError for a status that is no success and a body that is not as declared.
@@ -111,7 +121,7 @@ def output_of(content_type: str) -> Output:
     return "bytes"
 
 
-def _value(reply: "Response", output: Output | None) -> Any:
+def _value(reply: Reply, output: Output | None) -> Any:
     if not reply.content:
         return None
     content_type = reply.headers.get("content-type", "")
@@ -141,7 +151,7 @@ def _as_utf8(body: bytes, content_type: str) -> bytes:
         return body
 
 
-def _failure(reply: "Response", now: Callable[[], float]) -> BindingError:
+def _failure(reply: Reply, now: Callable[[], float]) -> BindingError:
     status = reply.status_code
     is_redirect = status in _REDIRECT and "location" in reply.headers
     return BindingError(
@@ -158,7 +168,7 @@ def _failure(reply: "Response", now: Callable[[], float]) -> BindingError:
     )
 
 
-def _parsed(reply: "Response") -> Any:
+def _parsed(reply: Reply) -> Any:
     if output_of(reply.headers.get("content-type", "")) != "json":
         return None
     try:
@@ -167,7 +177,7 @@ def _parsed(reply: "Response") -> Any:
         return None
 
 
-def _excerpt(reply: "Response") -> dict[str, str]:
+def _excerpt(reply: Reply) -> dict[str, str]:
     """The start of a body that is text, with what would not show or would mislead escaped."""
     if not reply.content or output_of(reply.headers.get("content-type", "")) == "bytes":
         return {}

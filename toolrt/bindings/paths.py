@@ -91,6 +91,21 @@ class PathRules:
 
         return dict(_changed(self._place, dict(arguments), (), joined))
 
+    def given(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        """Applied arguments, absolute or not, as the caller gave them: relative to their roots."""
+
+        def cut(root: str, value: str, _path: FaultPath) -> str:
+            shown = self._rules[root].shown
+            whole = os.path.normpath(os.path.join(self._project, shown))  # noqa: PTH118 (plain texts)
+            for start in (whole, shown):
+                if value == start:
+                    return "."
+                if value.startswith(f"{start.rstrip('/')}/"):
+                    return value[len(start.rstrip("/")) + 1 :]
+            return value
+
+        return dict(_changed(self._place, dict(arguments), (), cut))
+
     def hint(self, arguments: Mapping[str, Any]) -> str | None:
         """What to send instead of applied arguments that name nothing, when that is sure."""
         meant: list[str] = []

@@ -13,9 +13,9 @@ from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
 from pydantic_core import PydanticCustomError
 
 from toolrt.bindings.base import BindContext, Binding, Described, Kind, Spec, Unfinished
-from toolrt.bindings.python_calls import Inline, InThread, Linked, OnLoop, link
+from toolrt.bindings.python_calls import AtOnce, Inline, InThread, Linked, OnLoop, link
 from toolrt.bindings.python_drift import drift
-from toolrt.bindings.python_hosts import Hosts
+from toolrt.bindings.python_hosts import Hosts, never_waits
 from toolrt.bindings.python_imports import DOTTED, import_from, looking_at, meant_by
 from toolrt.bindings.python_targets import Target, callee_of, find_target
 from toolrt.bindings.threads import ThreadPool
@@ -145,7 +145,7 @@ def _bound(spec: PythonSpec, context: BindContext) -> Binding:
         return _in_process(spec, linked, init, context)
     hosts = context.services.share(Hosts)
     if _is_async(target.declared):
-        return OnLoop(linked, hosts)
+        return AtOnce(linked) if never_waits(linked.fn) else OnLoop(linked, hosts)
     if spec.run_in == "inline":
         return Inline(linked, hosts)
     return InThread(linked, context.services.share(ThreadPool), hosts)

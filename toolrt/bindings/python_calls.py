@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 
 from toolrt.bindings.forks import FORKS, leave_clone
 from toolrt.bindings.python_errors import failure_of
-from toolrt.bindings.python_hosts import Hosts, Work, at_once, never_waits
+from toolrt.bindings.python_hosts import Hosts, Work
 from toolrt.bindings.python_targets import Target
 from toolrt.bindings.threads import ThreadPool
 from toolrt.core.calls import Invocation
@@ -85,6 +85,39 @@ def _fresh(value: Any) -> Any:
     return [_fresh(each) for each in value] if type(value) is list else value
 
 
+class AtOnce:
+    """An `async def` with nothing to wait for in it: it needs no task, and its call no deadline.
+
+    It is awaited, for that costs half of what it does to send to it and catch its StopIteration.
+    """
+
+    __slots__ = ("_fn", "_is_direct", "_linked", "preview")
+    never_waits = True
+
+    def __init__(self, linked: Linked) -> None:
+        self._linked = linked
+        self._fn = linked.fn
+        self._is_direct = linked.is_direct
+        self.preview = linked.preview
+
+    async def call(self, invocation: Invocation) -> Answer:
+        invocation.sent = "maybe"
+        forks = FORKS.count
+        try:
+            if self._is_direct:
+                value = await self._fn(**invocation.arguments)
+            else:
+                value = await self._linked.prepared(invocation)()
+        except BaseException as error:  # noqa: BLE001 - the call into user code
+            if FORKS.count != forks:
+                leave_clone(error)
+            self._linked.reraise(error)
+        if FORKS.count != forks:
+            leave_clone()
+        invocation.sent = "answered"
+        return Answer(to_plain(value))
+
+
 class OnLoop:
     """An `async def`, in a task of its own as soon as it waits for something."""
 
@@ -92,7 +125,7 @@ class OnLoop:
 
     def __init__(self, linked: Linked, hosts: Hosts) -> None:
         self._linked = linked
-        self._start = at_once if never_waits(linked.fn) else hosts.start
+        self._start = hosts.start
         self._fn = linked.fn
         self._is_direct = linked.is_direct
         self.preview = linked.preview

@@ -65,22 +65,6 @@ def never_waits(fn: Callable[..., Any]) -> bool:
     return _WAITING.isdisjoint(each.opcode for each in dis.get_instructions(code))
 
 
-def at_once(coroutine: Coroutine[Any, Any, Any]) -> Any:
-    """What a coroutine that never waits gives or raises."""
-    forks = FORKS.count
-    try:
-        coroutine.send(None)
-    except StopIteration as stop:
-        if FORKS.count != forks:
-            leave_clone()
-        return stop.value
-    except BaseException as error:
-        if FORKS.count != forks:
-            leave_clone(error)
-        raise
-    raise AssertionError("there is nothing in it to wait for")
-
-
 class Hosts:
     """The host tasks of one runtime, on the loop that it was opened in, or else on the first that
     uses it; those that idle are used again.

@@ -6,6 +6,7 @@ Only what the tool itself writes counts: defaults are for many tools, and some m
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from toolrt.bindings.mocks import misplaced
 from toolrt.core.faults import MISSING, Fault, child
 from toolrt.core.faults import Path as FaultPath
 from toolrt.manifest.tool import ToolManifest
@@ -20,6 +21,7 @@ _WITH_ARGV = ("command", "shell")
 def advice(written: Mapping[str, Any], manifest: ToolManifest, kind: str) -> Iterator[Fault]:
     """What of the keys that a tool of that kind writes, in long form, has no effect."""
     yield from _outweighed(written, manifest)
+    yield from _misplaced(written, manifest, kind)
     if kind != "http":
         for path in _OF_HTTP:
             if _is_written(written, path):
@@ -45,9 +47,19 @@ def _outweighed(written: Mapping[str, Any], manifest: ToolManifest) -> Iterator[
             yield _warning(path, f"longer than `{limit}`, which ends it first")
 
 
+def _misplaced(written: Mapping[str, Any], manifest: ToolManifest, kind: str) -> Iterator[Fault]:
+    """Answers in `mock` that a tool of another kind would give."""
+    for number, case in enumerate(manifest.tests if "tests" in written else ()):
+        key = misplaced(case.mock, kind) if case.mock else None
+        if key is not None:
+            path = ("tests", number, "mock", key)
+            hint = "write json, text or error: what the tool itself comes back with"
+            yield _warning(path, f"a tool of kind `{kind}` never answers with `{key}`", hint)
+
+
 def _is_written(written: Mapping[str, Any], path: FaultPath) -> bool:
     return child(written.get(str(path[0])), path[1]) not in (MISSING, None)
 
 
-def _warning(path: FaultPath, message: str) -> Fault:
-    return Fault("no-effect", message, path, severity="warning", on_key=True)
+def _warning(path: FaultPath, message: str, hint: str | None = None) -> Fault:
+    return Fault("no-effect", message, path, hint, "warning", on_key=True)

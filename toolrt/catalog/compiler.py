@@ -4,23 +4,32 @@ Each tool is compiled by itself and reports all that is wrong with it; a snapsho
 when no file has an error.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
-from hashlib import sha256
+from functools import cached_property, partial
 
 from toolrt.bindings.base import Services
+from toolrt.catalog.builtins import add_builtins, compile_builtin
 from toolrt.catalog.defaults import check_defaults
+from toolrt.catalog.kept import KeptTools
+from toolrt.catalog.notices import check_notify
 from toolrt.catalog.project import check_project
 from toolrt.catalog.snapshot import Snapshot, ToolEntry
 from toolrt.catalog.targets import check_targets
 from toolrt.catalog.tools import compile_tool
+from toolrt.catalog.variants import varied
 from toolrt.catalog.workshop import Workshop
+from toolrt.core.decisions import Rules
 from toolrt.core.faults import Fault
 from toolrt.core.redaction import Redactor, blotted, without_credentials
 from toolrt.expressions.references import References
 from toolrt.loading.diagnostics import Diagnostic
 from toolrt.loading.loader import LoadedFiles, WrittenTool
+from toolrt.loading.settings import lay_settings
+from toolrt.manifest.project import Approvals
+
+CompileRules = Callable[[LoadedFiles, Mapping[str, ToolEntry], Collection[str]], Rules]
+"""Makes the policy over the compiled tools; the last are the names of tools that have errors."""
 
 
 @dataclass(frozen=True)
@@ -59,33 +68,55 @@ def compile_files(
     files: LoadedFiles,
     services: Services,
     references: References,
+    compile_rules: CompileRules,
     *,
     generation: int = 1,
     imports: bool = True,
+    kept: KeptTools | None = None,
 ) -> Compiled:
-    """Compile what was loaded. `imports` false leaves Python callables alone."""
+    """Compile what was loaded: tools, then the rules over them.
+
+    `imports` false leaves Python callables alone. `kept` are tools that may be used again.
+    """
+    kept = kept or KeptTools()
+    add_builtins(files)
+    lay_settings(files)
     workshop = Workshop(files, services, references, imports=imports)
     check_project(files)
     check_defaults(files)
     check_targets(workshop)
     entries: dict[str, ToolEntry] = {}
     for written in _once_each(files):
-        entry = compile_tool(workshop, written)
+        entry = kept.compiled(workshop, written, _compiled)
         if entry is not None:
             entries[entry.name] = entry
+    kept.forget_others(workshop)
+    broken = {written.name for written in files.tools} - entries.keys()
+    rules = compile_rules(files, entries, broken)
+    check_notify(files, entries, rules)
     if files.has_errors():
         return Compiled(None, files, references.redactor)
-    tools = dict(sorted(entries.items()))
-    snapshot = Snapshot(generation, fingerprint(files), tools, files.project.vars)
+    tools = {name: entry.decided_by(rules.tools[name]) for name, entry in sorted(entries.items())}
+    project, digest = files.project, files.stock.fingerprint
+    snapshot = Snapshot(
+        generation,
+        digest,
+        rules,
+        tools,
+        project.vars,
+        project.identities,
+        project.approvals or Approvals(),
+    )
     return Compiled(snapshot, files, references.redactor)
 
 
-def fingerprint(files: LoadedFiles) -> str:
-    """SHA-256 over each file's name and text, in order of names."""
-    digest = sha256()
-    for document in sorted(files.documents, key=lambda one: one.file):
-        digest.update(f"{document.file}\0{document.text}\0".encode("utf-8", "surrogatepass"))
-    return digest.hexdigest()
+def _compiled(workshop: Workshop, written: WrittenTool) -> ToolEntry | None:
+    """One tool, with its variants where operators' settings depend on the caller."""
+    compile_ = compile_builtin if written.is_builtin else compile_tool
+    entry = compile_(workshop, written)
+    if entry is None or not written.conditional:
+        return entry
+    return varied(written, entry, partial(compile_, workshop))
 
 
 def _once_each(files: LoadedFiles) -> list[WrittenTool]:

@@ -17,6 +17,7 @@ TEXT: dict[str, Any] = {"type": ["string", "number", "boolean"]}
 
 DURATION = TypeAdapter(Duration).json_schema()
 SHORT: Mapping[str, dict[str, Any]] = {
+    "As": {"type": "string", "pattern": "^[^:]+(:[^,]+(,[^,]+)*)?$"},
     "Cache": DURATION,
     "Fallback": TEXT,
     "Hitl": {"enum": ["none", "confirm", "input", "external"]},

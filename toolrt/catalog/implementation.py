@@ -58,15 +58,20 @@ def why_no_kind(merged: Mapping[str, Any]) -> str | None:
     name = kind_name(merged)
     if name is not None:
         return None if name in KINDS else f"kind `{name}` does not work in this version"
-    is_external = child(merged.get("hitl"), "mode") == "external"
-    return "`hitl: external` does not work in this version" if is_external else None
+    return None
+
+
+def is_external(merged: Mapping[str, Any]) -> bool:
+    """Whether the tool has no kind because a person makes its calls."""
+    return kind_name(merged) is None and child(merged.get("hitl"), "mode") == "external"
 
 
 def implementation(layered: Layered, faults: list[Fault]) -> Implementation | None:
     """The tool's kind with its options; None when it has none that works. Faults are added."""
     named = [name for name in KIND_NAMES if name in layered.merged]
     if len(named) != 1 or named[0] not in KINDS:
-        if why_no_kind(layered.merged) is None or len(named) > 1:
+        is_meant = is_external(layered.merged) or why_no_kind(layered.merged) is not None
+        if not is_meant or len(named) > 1:
             faults += _wrong_kinds(named, layered.merged)
         return None
     chosen = kind(named[0])

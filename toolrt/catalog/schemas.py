@@ -1,13 +1,13 @@
 """Where a tool's arguments come from: `parameters`, `input_schema`, or the implementation."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeGuard
 
 from pydantic_core import from_json
 
 from toolrt.bindings.base import Described
-from toolrt.core.faults import Fault, FaultError
+from toolrt.core.faults import Fault, FaultError, child
 from toolrt.core.faults import Path as FaultPath
 from toolrt.loading.files import UnreadableError, content
 from toolrt.loading.layers import Layered
@@ -74,6 +74,12 @@ def _argument_faults(schema: Any) -> list[Fault]:
     if any(fault.severity == "error" for fault in faults):
         return faults
     return [*faults, *path_places(schema)[1]]
+
+
+def schema_files(merged: Mapping[str, Any]) -> list[str]:
+    """The files that the schemas of a tool stand in, relative to the tool's own."""
+    named = (child(merged.get(key), "$ref") for key in ("input_schema", "output_schema"))
+    return [each for each in named if _is_file(each)]
 
 
 def _short_form(written: dict[str, Any], layered: Layered, faults: list[Fault]) -> Parameters:
@@ -144,7 +150,7 @@ def _schema(
 ) -> dict[str, Any]:
     """A written schema, or the file that `{$ref: ./file.json}` names; faults are added."""
     reference = written.get("$ref")
-    if not (isinstance(reference, str) and reference.startswith(("./", "../"))):
+    if not _is_file(reference):
         faults += [fault.under(key) for fault in check(written)]
         return written
     try:
@@ -157,6 +163,10 @@ def _schema(
         message = f"in {visible(reference)}, {visible(where)}: {fault.message}"
         faults.append(Fault(fault.code, message, (key, "$ref"), fault.hint, fault.severity))
     return schema
+
+
+def _is_file(reference: Any) -> TypeGuard[str]:
+    return isinstance(reference, str) and reference.startswith(("./", "../"))
 
 
 def _file(folder: Path, reference: str, key: str) -> dict[str, Any]:

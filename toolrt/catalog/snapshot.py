@@ -1,20 +1,28 @@
 """The immutable catalogue: every tool of one generation, compiled."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from copy import copy
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from hashlib import sha256
 from typing import Any
 
 from toolrt.bindings.base import Binding, Effect
 from toolrt.bindings.paths import PathRules
 from toolrt.catalog.results import Shaping
+from toolrt.catalog.variants import Variants
+from toolrt.core.calls import Invocation
+from toolrt.core.decisions import Decider, Rules
 from toolrt.core.faults import Path
 from toolrt.expressions.conditions import Condition
 from toolrt.expressions.references import Reference
 from toolrt.loading.layers import Layered
 from toolrt.manifest.parameters import Parameters, for_model
+from toolrt.manifest.project import Approvals, Identity
+from toolrt.manifest.target import Target
 from toolrt.manifest.tool import ToolManifest
 from toolrt.schemas.arguments import ArgumentChecker
+from toolrt.schemas.canonical import canonical_json
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,8 +45,12 @@ class Blocked:
 class ToolEntry:
     """One tool, ready to be called; shared by all calls of its generation.
 
-    `blocked` says why it cannot be called now (a missing secret or program), `refusal` why this
-    version never runs it. `path_rules` resolve parameters of `format: path`.
+    `blocked` says why it cannot be called now (a missing secret or program). `path_rules` resolve
+    parameters of `format: path`. `asked` are the parameters that a person fills, hidden from the
+    model; `form` makes their schema of a call's own arguments, where these say what is asked.
+    `hands_text_on` says that it passes a caller's text to an interpreter; `service` are the options
+    of its target. `own_description` is the one without hints about people. `variants` are its
+    other forms, for some callers. `decider` is injected once policy is compiled.
     """
 
     name: str
@@ -62,12 +74,47 @@ class ToolEntry:
     rejections: tuple[Rejection, ...] = ()
     path_rules: PathRules | None = None
     blocked: Blocked | None = None
-    refusal: str | None = None
+    asked: tuple[str, ...] = ()
+    hands_text_on: bool = False
+    service: Target | None = None
+    own_description: str | None = None
+    form: Callable[[Mapping[str, Any]], dict[str, Any]] | None = None
+    variants: Variants | None = None
+    decider: Decider | None = None
+
+    def decided_by(self, decider: Decider) -> "ToolEntry":
+        """The same tool under another policy; what has been looked up about it stays known."""
+        made = copy(self)
+        object.__setattr__(made, "decider", decider)  # it is frozen for all others
+        if self.variants is not None:
+            pairs = zip(self.variants.entries.values(), decider.variants, strict=True)
+            variants = self.variants.changed(each.decided_by(own) for each, own in pairs)
+            object.__setattr__(made, "variants", variants)
+        return made
+
+    def answered_by(self, binding: Binding) -> "ToolEntry":
+        """The same tool with another binding, for every caller; it can be called."""
+        variants = self.variants and self.variants.changed(
+            each.answered_by(binding) for each in self.variants.entries.values()
+        )
+        return replace(self, binding=binding, blocked=None, variants=variants)
+
+    def for_caller(self, invocation: Invocation) -> "ToolEntry":
+        """The form that the tool has for the caller of `invocation`."""
+        if self.variants is None:
+            return self
+        return self.variants.chosen(invocation, self.vars) or self
+
+    def asked_schema(self, arguments: Mapping[str, Any]) -> dict[str, Any] | None:
+        """The schema of what a person fills in a call with these arguments; None for nothing."""
+        if self.form is not None:
+            return self.form(arguments)
+        return self.parameters.asked_schema() if self.asked else None
 
     @cached_property
     def line(self) -> int:
         """Line of `file` that the tool begins at."""
-        layer = self.layered.layers[-1]
+        layer = self.layered.own
         return layer.document.span(self.path, on_key=True).line
 
     @cached_property
@@ -76,6 +123,27 @@ class ToolEntry:
         if self.blocked is None:
             return None
         return f"{self.blocked.reason} ({self.blocked.place()})"
+
+    @cached_property
+    def definition_hash(self) -> str:
+        """SHA-256 of what the tool is: what an approval of a call is bound to (A4).
+
+        References count as written, and the constants of the project where it names any. Times,
+        retries, whether people are asked and what is done with a result do not count.
+        """
+        service = self.service.model_dump(mode="json") if self.service else None
+        definition = {
+            "name": self.name,
+            "description": self.own_description or self.description,
+            "input": self.parameters.schema,
+            "output": self.output_schema,
+            "effect": self.effect,
+            "kind": {self.kind: self.layered.merged.get(self.kind)},
+            "target": service,
+        }
+        if b"vars" in canonical_json([definition["kind"], service]):
+            definition["vars"] = self.vars
+        return sha256(canonical_json(definition)).hexdigest()
 
     def root(self) -> dict[str, Any]:
         """The `tool` root of conditions."""
@@ -123,9 +191,15 @@ class ToolEntry:
 
 @dataclass(frozen=True, eq=False)
 class Snapshot:
-    """All tools by name, sorted. `fingerprint` is a hash of the files' bytes."""
+    """All tools by name, sorted, the rules over them, who is who to the project, and how it asks.
+
+    `fingerprint` is a hash of the files.
+    """
 
     generation: int
     fingerprint: str
+    rules: Rules
     tools: Mapping[str, ToolEntry] = field(default_factory=dict)
     vars: Mapping[str, Any] = field(default_factory=dict)
+    identities: Sequence[Identity] = ()
+    approvals: Approvals = field(default_factory=Approvals)

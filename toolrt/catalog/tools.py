@@ -2,26 +2,28 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from toolrt.bindings.base import BindContext, Binding, Effect, Unfinished
+from toolrt.bindings.base import BindContext, Binding, ByHand, Effect, Unfinished
 from toolrt.bindings.paths import compile_path_rules
 from toolrt.catalog.advice import advice
-from toolrt.catalog.availability import blocked, refusal
+from toolrt.catalog.asking import asked_fields, with_hints
+from toolrt.catalog.availability import blocked
 from toolrt.catalog.implementation import (
     Implementation,
     implementation,
+    is_external,
     kind_name,
     why_no_kind,
 )
-from toolrt.catalog.results import Shaping, compile_shaping, compiled
+from toolrt.catalog.rejections import compile_rejections
+from toolrt.catalog.results import Shaping, compile_shaping
 from toolrt.catalog.schemas import declared_parameters, described_parameters, output_schema
-from toolrt.catalog.snapshot import Rejection, ToolEntry
+from toolrt.catalog.snapshot import ToolEntry
 from toolrt.catalog.workshop import Workshop
 from toolrt.core.faults import Fault, child
 from toolrt.core.faults import Path as FaultPath
-from toolrt.expressions.conditions import REJECT_ROOTS, Condition, compile_condition
 from toolrt.expressions.references import Reference
 from toolrt.loading.layers import Layer, Layered
 from toolrt.loading.loader import WrittenTool, validated
@@ -59,6 +61,7 @@ class _Compiling:
     knows_arguments: bool = True
     output_schema: dict[str, Any] | None = None
     references: tuple[Reference, ...] = ()
+    hands_text_on: bool = False
 
     @property
     def merged(self) -> dict[str, Any]:
@@ -72,8 +75,12 @@ class _Compiling:
         manifest = self._manifest()
         effect: Effect = manifest.effect or (made.effect if made else "write")
         parameters, description = self._parameters(manifest, made)
+        asked = asked_fields(manifest, parameters, self.faults) if self.knows_arguments else ()
+        parameters = replace(parameters, asked=frozenset(asked))
         binding = self._binding(manifest, made, parameters, effect)
-        rejections = self._rejections(parameters)
+        rejections = compile_rejections(
+            self.merged.get("reject"), parameters, self.workshop.condition_keys, self.faults
+        )
         shaping = compile_shaping(
             manifest,
             parameters.schema.get("properties", {}),
@@ -82,11 +89,10 @@ class _Compiling:
             self.faults,
         )
         self._drop_shadows()
-        refused = refusal(manifest, effect, self.faults)
         if made is not None and not self.has_errors():
-            self.faults += advice(self.layered.layers[-1].data, manifest, made.kind.name)
+            self.faults += advice(self.layered.own.data, manifest, made.kind.name)
             self._note_references(shaping)
-        is_callable = made is not None or self.unavailable is not None
+        is_callable = made is not None or self.unavailable is not None or is_external(self.merged)
         if self.has_errors() or not manifest.enabled or not is_callable:
             return None
         files = self.workshop.files
@@ -94,14 +100,14 @@ class _Compiling:
             name=self.written.name,
             namespace=self.written.namespace,
             kind=kind_name(self.merged) or "external",
-            description=description,
+            description=with_hints(description, manifest, effect, asked),
             effect=effect,
             is_idempotent=made is not None and made.is_idempotent(manifest, effect),
             manifest=manifest,
             parameters=parameters,
             checker=ArgumentChecker(
                 parameters.visible_schema(),
-                hidden=frozenset(parameters.bound),
+                hidden=parameters.hidden,
                 coerce=manifest.coerce == "safe",
             ),
             binding=binding,
@@ -116,7 +122,10 @@ class _Compiling:
             rejections=rejections,
             path_rules=compile_path_rules(parameters.schema, files.root),
             blocked=blocked(self.unavailable, self.unavailable_at, files, self.layered),
-            refusal=refused,
+            asked=asked,
+            hands_text_on=self.hands_text_on,
+            service=self.workshop.targets.get(self._target(made) or ""),
+            own_description=description,
         )
 
     def placed_faults(self) -> list[Fault]:
@@ -257,6 +266,8 @@ class _Compiling:
         parameters: Parameters,
         effect: Effect,
     ) -> Binding:
+        if is_external(self.merged):
+            return ByHand()
         if made is None or not self.knows_arguments:
             return Unfinished(self.unavailable or "")
         context = self.workshop.context(
@@ -269,6 +280,7 @@ class _Compiling:
         binding = made.kind.bind(made.spec, context)
         self._collect(context, made)
         self.references = context.used_references
+        self.hands_text_on = context.hands_text_on
         if context.unavailable is not None:
             self.unavailable = context.unavailable
             self.unavailable_at = made.from_tool(context.unavailable_at)
@@ -322,26 +334,3 @@ class _Compiling:
     def _target(self, made: Implementation | None) -> str | None:
         target = child(self.merged[made.kind.name], "target") if made else None
         return target if isinstance(target, str) else None
-
-    def _rejections(self, parameters: Parameters) -> tuple[Rejection, ...]:
-        """The entries of `reject`, straight as written: one at fault hides no other."""
-        written = self.merged.get("reject")
-        made = [
-            self._rejection(number, entry, parameters)
-            for number, entry in enumerate(written if isinstance(written, list) else ())
-            if isinstance(entry, dict) and isinstance(entry.get("when"), str)
-        ]
-        return tuple(one for one in made if one is not None)
-
-    def _rejection(
-        self, number: int, entry: dict[str, Any], parameters: Parameters
-    ) -> Rejection | None:
-        arguments = parameters.schema.get("properties", {})
-        keys = self.workshop.condition_keys
-
-        def condition() -> Condition:
-            return compile_condition(entry["when"], REJECT_ROOTS, arguments, keys)
-
-        path = ("reject", number, "when")
-        found = compiled(condition, entry["when"], path, self.faults)
-        return None if found is None else Rejection(found, str(entry.get("reason")))

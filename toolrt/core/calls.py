@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from toolrt.core.errors import Sent
 from toolrt.core.redaction import Secret
@@ -12,13 +12,20 @@ if TYPE_CHECKING:
     import asyncio
 
     from toolrt.core.clock import Clock
+    from toolrt.core.decisions import Decision
+
+Right = Literal["call", "approve", "admin"]
+INSIDE_CALL = "TOOLRT_INSIDE_CALL"
+"""Variable that marks the processes of calls: from there nobody decides about calls (A17)."""
+MAY_CALL: frozenset[Right] = frozenset({"call"})
 
 
 @dataclass(frozen=True, slots=True)
 class Caller:
     """On whose behalf a call is made. All but `principal` has a default.
 
-    `credentials` are what the caller brought for `${caller:name}`; no root ever shows them.
+    `credentials` are what the caller brought for `${caller:name}`, and `may` is what the project
+    lets it do; no root ever shows either.
     """
 
     principal: str = "anonymous"
@@ -28,6 +35,7 @@ class Caller:
     scopes: tuple[str, ...] = ()
     claims: Mapping[str, Any] = field(default_factory=dict)
     credentials: Mapping[str, Secret] = field(default_factory=dict, repr=False)
+    may: frozenset[Right] = MAY_CALL
 
     def document(self) -> dict[str, Any]:
         """The `caller` root of conditions and templates."""
@@ -49,7 +57,9 @@ class Invocation:
     ones in their place. `deadline` and `started` are seconds of the monotonic clock. `sent` is kept
     by the binding: how far the running attempt has gone. `attempts` counts those begun, `failed`
     remembers those that were repeated, `notes` say what was changed on the way to the binding.
-    `is_orphaned` says that a cancelled attempt still runs in its thread. The last four belong to
+    `is_orphaned` says that a cancelled attempt still runs in its thread. `decision` is there once
+    policy has decided, unless it decides all calls of the tool alike; `approval` is the record that
+    a resumed call runs on. The last four belong to
     `pipeline/deadline`: the task that waits for the running attempt, until when, and why not.
     """
 
@@ -67,6 +77,8 @@ class Invocation:
     notes: tuple[str, ...] = ()
     sent: Sent = "maybe"
     is_orphaned: bool = False
+    decision: "Decision | None" = None
+    approval: Any = None
     task: "asyncio.Task[Any] | None" = field(init=False)
     patience_ends: float = field(init=False)
     has_expired: bool = field(init=False)

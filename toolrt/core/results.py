@@ -6,6 +6,7 @@ A binding answers with an `Answer`; the stages pass an `Outcome` outwards; the c
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 
@@ -94,8 +95,34 @@ class Attempt:
     is_in_doubt: bool = False
 
 
-Outcome = Answer | Failure
-"""What travels outwards through the stages: an answer, or the failure in its place."""
+@dataclass(frozen=True, slots=True)
+class Pause:
+    """A call that waits for people: which record holds the question, and until when.
+
+    `fields` are the parameters that a person fills (mode `input`); `expires_at` is wall time.
+    """
+
+    approval_id: str
+    mode: Literal["confirm", "input", "external"]
+    expires_at: float
+    message: str
+    fields: tuple[str, ...] = ()
+    url: str | None = None
+
+    def document(self) -> dict[str, Any]:
+        """The `pause` of the wire shape."""
+        at = datetime.fromtimestamp(self.expires_at, UTC)
+        return {
+            "approval_id": self.approval_id,
+            "mode": self.mode,
+            "fields": list(self.fields),
+            "expires_at": at.isoformat(timespec="seconds").replace("+00:00", "Z"),
+            "url": self.url,
+        }
+
+
+Outcome = Answer | Failure | Pause
+"""What travels outwards through the stages: an answer, or a failure or a pause in its place."""
 
 
 class ToolResult(NamedTuple):
@@ -119,6 +146,7 @@ class ToolResult(NamedTuple):
     final: bool = False
     to: Literal["both", "model", "user"] = "both"
     context: Mapping[str, Any] = MappingProxyType({})
+    pause: Pause | None = None
 
     def document(self) -> dict[str, Any]:
         """JSON-ready mapping, the same for CLI, REST, MCP and journal."""
@@ -132,6 +160,8 @@ class ToolResult(NamedTuple):
         }
         if self.error is not None:
             made["error"] = self.error.document()
+        if self.pause is not None:
+            made["pause"] = self.pause.document()
         made["control"] = {"final": self.final, "to": self.to}
         made["stats"] = {
             "time_ms": round(self.time_s * 1000, 3),

@@ -26,6 +26,8 @@ _FROM_DOT = re.compile(r"(?:^|[^\w\s)\]}\"])\s*(\.)\s*[A-Za-z_]")
 _HAS = re.compile(r"(?<![\w.])has[ \t]*\(\s*[A-Za-z_]\w*\s*\.\s*[A-Za-z_]\w*\s*\)")
 _MATCHES = re.compile(r"\.\s*matches\s*\(\s*$")
 _CLOSED = re.compile(r"\s*\)")
+_HISTORY = re.compile(r"(?<![\w.])history\b")
+_CALLS = re.compile(r"history\s*\.\s*calls\s*\(\s*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +70,19 @@ class ConditionText:
             is_whole = _CLOSED.match(self.code, match.end())
             if is_whole and _MATCHES.search(self.code, 0, match.start()):
                 yield match.start(), match[0]
+
+    def windows(self) -> Iterator[tuple[int, str | None]]:
+        """The windows of `history.calls("10m")` with their offsets; None for anything else that is
+        read from `history`.
+        """
+        literals = {match.start(): match for match in _LITERAL.finditer(self.text)}
+        for use in _HISTORY.finditer(self.code):
+            call = _CALLS.match(self.code, use.start())
+            literal = literals.get(call.end()) if call else None
+            if literal is None or not _CLOSED.match(self.code, literal.end()):
+                yield use.start(), None
+                continue
+            yield literal.start() + 1, literal[0][1:-1]
 
 
 def name_faults(uses: Iterable[Use], known: Mapping[str, Collection[str]]) -> Iterator[Fault]:

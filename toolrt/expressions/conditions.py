@@ -5,15 +5,17 @@ its schema, and in a run environment of plain maps. The only module that knows t
 whose evaluation ends after 10,000 steps and whose regular expressions take linear time.
 """
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache, lru_cache
 from types import MappingProxyType
 from typing import Any, Literal
 
 from toolrt.core.errors import ToolrtError
 from toolrt.core.faults import Fault, FaultError
+from toolrt.expressions.condition_fast import fast_condition
 from toolrt.expressions.condition_faults import compile_faults, missing_key, run_message, type_words
 from toolrt.expressions.condition_text import ConditionText, Use, name_faults, shape_faults
+from toolrt.expressions.condition_values import doubles, is_readable, part, why_unreadable
 from toolrt.expressions.globs import expression_of
 from toolrt.expressions.vocabulary import KNOWN_KEYS
 
@@ -35,16 +37,22 @@ FAILED_WHEN_ROOTS: Mapping[str, RootType] = MappingProxyType(
         "stderr": "string",
     }
 )
+RULE_ROOTS: Mapping[str, RootType] = MappingProxyType(
+    {**REJECT_ROOTS, "history": "map", "risk": "map", "now": "timestamp"}
+)
+SETTING_ROOTS: Mapping[str, RootType] = MappingProxyType(
+    {"caller": "map", "vars": "map", "now": "timestamp"}
+)
+"""What is known of a call before anyone looks at what it asks for."""
 CONDITION_KEYS: Mapping[str, frozenset[str]] = MappingProxyType(
     {
         **KNOWN_KEYS,
         "tool": frozenset({"name", "namespace", "version", "tags", "effect", "source"}),
+        "risk": frozenset({"score", "classes"}),
     }
 )
 """Keys of the roots whose shape is fixed."""
 
-_DEEPEST = 200
-_LARGEST_EXACT = 2**53
 _TYPED_KEYS = {
     "caller.principal": "string",
     "caller.roles": "list(string)",
@@ -54,7 +62,10 @@ _TYPED_KEYS = {
     "tool.name": "string",
     "tool.tags": "list(string)",
     "tool.effect": "string",
+    "risk.score": "double",
+    "risk.classes": "list(string)",
 }
+_RUN_TYPES = {"now": "timestamp"}
 _OF_SCHEMA = {
     "string": "string",
     "integer": "int",
@@ -71,22 +82,39 @@ class ConditionError(ToolrtError):
 class Condition:
     """A checked condition. `parameters` are the arguments, `roots` the roots that it reads.
 
+    `windows` are those of its `history.calls("10m")`; the `history` root maps each to a count.
     It is compiled for running with its first call.
     """
 
-    __slots__ = ("_expression", "_keys", "_numbers", "parameters", "roots", "text")
+    __slots__ = (
+        "_expression",
+        "_fast",
+        "_keys",
+        "_numbers",
+        "parameters",
+        "roots",
+        "text",
+        "windows",
+    )
 
     def __init__(
-        self, text: str, uses: Iterable[Use], numbers: frozenset[str] = frozenset()
+        self,
+        text: str,
+        uses: Iterable[Use],
+        numbers: frozenset[str] = frozenset(),
+        windows: frozenset[str] = frozenset(),
     ) -> None:
         keys: dict[str, set[str | None]] = {}
-        for use in uses:
-            keys.setdefault(use.root, set()).add(use.key)
+        places = {(use.root, use.key) for use in uses}
+        for root, key in places:
+            keys.setdefault(root, set()).add(key)
         self.text = text
+        self.windows = windows
         self.roots = frozenset(keys)
         self.parameters = frozenset(key for key in keys.get("args", ()) if key)
         self._keys = {root: None if None in each else each for root, each in keys.items()}
         self._numbers = self.parameters & numbers
+        self._fast = fast_condition(text, places)
         self._expression: Any = None
 
     def __repr__(self) -> str:
@@ -97,14 +125,21 @@ class Condition:
 
         Raises ConditionError when it fails, takes too many steps, or is neither true nor false.
         """
+        found = None if self._fast is None else self._fast(bindings)
+        return self._by_library(bindings) if found is None else found
+
+    def _by_library(self, bindings: Mapping[str, Any]) -> bool:
+        """What the library says."""
         data = {
-            root: _part(bindings[root], keys)
+            root: part(bindings[root], keys)
             for root, keys in self._keys.items()
             if root in bindings
         }
-        _check_values(data.values())
+        why = why_unreadable(data.values())
+        if why is not None:
+            raise ConditionError(why)
         if self._numbers and isinstance(data.get("args"), dict):
-            data["args"] |= _doubles(data["args"], self._numbers)
+            data["args"] |= doubles(data["args"], self._numbers)
         if self._expression is None:
             environment = _run_environment(self.roots)
             self._expression = environment.compile(self.text, disable_check=True)
@@ -138,7 +173,7 @@ def compile_condition(
     `known_keys` lists the keys of the other roots that have fixed ones. Raises FaultError with the
     offset of each fault.
     """
-    if not _is_readable(text):
+    if not is_readable(text):
         message = "a condition holds no NUL and no half characters"
         raise FaultError(Fault("invalid-condition", message, offset=0))
     source = ConditionText(text)
@@ -147,12 +182,20 @@ def compile_condition(
     checked, faults = _check(source, types, roots)
     known = known_keys if arguments is None else {**known_keys, "args": frozenset(arguments)}
     faults = [*faults, *name_faults(uses, known), *shape_faults(source)]
+    windows = list(source.windows()) if "history" in roots else []
+    faults += [_history_fault(offset) for offset, window in windows if window is None]
     if not faults:
         faults = [*_pattern_faults(source), *_type_faults(checked)]
     if faults:
         raise FaultError(*sorted(faults, key=lambda fault: fault.offset or 0))
     numbers = [name.removeprefix("args.") for name, kind in types if kind == "double"]
-    return Condition(text, uses, frozenset(numbers))
+    asked = frozenset(window for _, window in windows if window is not None)
+    return Condition(text, uses, frozenset(numbers), asked)
+
+
+def _history_fault(offset: int) -> Fault:
+    message = "of `history` a condition reads calls in a window that is written out"
+    return Fault("unknown-name", message, hint='write history.calls("10m")', offset=offset)
 
 
 def _types(roots: Mapping[str, RootType], arguments: Schemas) -> Names:
@@ -181,7 +224,7 @@ def _type_of(schema: Any) -> str:
 def _check(source: ConditionText, types: Names, roots: Iterable[str]) -> tuple[Any, list[Fault]]:
     """The checked expression, or None and what is wrong with it."""
     try:
-        return _check_environment(types).compile(source.for_check()), []
+        return _checked(source, types, roots), []
     except RuntimeError as error:
         faults = compile_faults(str(error), source.text, [name for name, _ in types])
     if faults:
@@ -190,6 +233,14 @@ def _check(source: ConditionText, types: Names, roots: Iterable[str]) -> tuple[A
         return _run_environment(frozenset(roots)).compile(source.text), []
     except RuntimeError:
         return None, []  # literals of two number types, compared
+
+
+def _checked(source: ConditionText, types: Names, roots: Iterable[str]) -> Any:
+    """The checked expression; raises RuntimeError, also for what is no CEL inside a `has`."""
+    for_check = source.for_check()
+    if for_check != source.text:
+        _run_environment(frozenset(roots)).compile(source.text, disable_check=True)
+    return _check_environment(types).compile(for_check)
 
 
 def _type_faults(checked: Any) -> list[Fault]:
@@ -229,7 +280,7 @@ def _check_environment(types: Names) -> Any:
 
 @cache
 def _run_environment(roots: frozenset[str]) -> Any:
-    return _environment(tuple((root, "dyn") for root in roots))
+    return _environment(tuple((root, _RUN_TYPES.get(root, "dyn")) for root in roots))
 
 
 def _environment(types: Names) -> Any:
@@ -250,11 +301,22 @@ def _environment(types: Names) -> Any:
         "string": text,
         "timestamp": known.TIMESTAMP,
     }
-    overload = cel.Overload("glob", return_type=known.BOOL, parameters=[text, text], impl=_glob)
+    glob = cel.Overload("glob", return_type=known.BOOL, parameters=[text, text], impl=_glob)
+    calls = cel.Overload(
+        "history_calls",
+        return_type=known.INT,
+        parameters=[known.Map(text, known.DYN), text],
+        is_member=True,
+        impl=_calls,
+    )
     return cel.NewEnv(
         variables={name: of[kind] for name, kind in types},
-        functions=[cel.FunctionDecl("glob", [overload])],
+        functions=[cel.FunctionDecl("glob", [glob]), cel.FunctionDecl("calls", [calls])],
     )
+
+
+def _calls(history: Mapping[str, int], window: str) -> int:
+    return history[window]
 
 
 def _glob(path: str, pattern: str) -> bool:
@@ -266,45 +328,3 @@ def _glob(path: str, pattern: str) -> bool:
 @cache
 def _matcher() -> Any:
     return _run_environment(frozenset({"path", "expression"})).compile("path.matches(expression)")
-
-
-def _part(value: Any, keys: Collection[str | None] | None) -> Any:
-    """Those keys of `value` that are read; all of it when that is not known."""
-    if not isinstance(value, Mapping):
-        return value
-    return dict(value) if keys is None else {key: value[key] for key in keys if key in value}
-
-
-def _doubles(arguments: Mapping[str, Any], numbers: Iterable[str]) -> dict[str, float]:
-    """Every `number` as a double, as the check has assumed, where that is exact."""
-    return {
-        name: float(arguments[name])
-        for name in numbers
-        if type(arguments.get(name)) is int and abs(arguments[name]) <= _LARGEST_EXACT
-    }
-
-
-def _check_values(values: Iterable[Any]) -> None:
-    """Refuse what the library gets wrong: it cuts texts at a NUL, and deep nesting crashes it."""
-    level = list(values)
-    for _ in range(_DEEPEST):
-        below: list[Any] = []
-        for node in level:
-            kind = node.__class__
-            if kind is str:
-                if "\0" in node:
-                    raise ConditionError("a text that it reads holds a NUL character")
-            elif kind is dict:
-                below += node
-                below += node.values()
-            elif kind is list:
-                below += node
-        if not below:
-            return
-        level = below
-    raise ConditionError("a value that it reads is nested too deeply")
-
-
-def _is_readable(text: str) -> bool:
-    """Whether the library would read all of `text`."""
-    return "\0" not in text and not any("\ud800" <= each <= "\udfff" for each in text)

@@ -41,7 +41,7 @@ MEANING: Mapping[Exit, str] = MappingProxyType(
         Exit.DENIED: "a rule or a person said no",
         Exit.TIMED_OUT: "no answer in time",
         Exit.PAUSED: "the call waits for a person",
-        Exit.NOT_FOUND: "no such tool, or no project",
+        Exit.NOT_FOUND: "no such tool or approval, or no project",
         Exit.LIMITED: "a breaker is open or a limit is used up",
         Exit.TAMPERED: "a record was tampered with",
         Exit.DIFFERENT: "a comparison found changes",

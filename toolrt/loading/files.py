@@ -31,9 +31,12 @@ def manifest_files(folder: Path) -> list[Path]:
         return []
     except (OSError, ValueError) as error:
         raise UnreadableError(_reason(error)) from error
-    return sorted(
-        path for path in found if path.suffix in _SUFFIXES and not path.name.startswith((".", "#"))
-    )
+    return sorted(path for path in found if is_manifest_name(path.name))
+
+
+def is_manifest_name(name: str) -> bool:
+    """Whether a file of that name is a manifest; what editors leave beside one is not."""
+    return Path(name).suffix.lower() in _SUFFIXES and not name.startswith((".", "#"))
 
 
 def is_missing(path: Path) -> bool:

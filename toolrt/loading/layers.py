@@ -4,17 +4,20 @@ Lowest first: built-in < project defaults < file defaults < tool < settings. Map
 everything else replaces, `null` resets to the built-in.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from toolrt.core.faults import MISSING, Path, child
+from toolrt.expressions.conditions import Condition
 from toolrt.loading.diagnostics import Span
 from toolrt.loading.reader import Document
 
 OPAQUE = frozenset({"input_schema", "output_schema", "tests", "reject"})
 """Keys whose value is data: it replaces as a whole, and a `null` inside it stays."""
 _DATA_DEPTH = 2
+SETTINGS = "settings"
+"""Name of the layers that operators lay over tools."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +39,15 @@ class Layer:
         return (*self.prefix, path[0], *path[2:]) if is_short else (*self.prefix, *path)
 
 
+@dataclass(frozen=True, slots=True)
+class Conditional:
+    """A layer that counts for some callers only; it lies upon the first `below` of its tool."""
+
+    layer: Layer
+    below: int
+    condition: Condition
+
+
 class Layered:
     """The layers of one tool, lowest first; `merged` is what they come to."""
 
@@ -44,6 +56,29 @@ class Layered:
         self.merged: dict[str, Any] = {}
         for layer in layers:
             self.merged = merge(self.merged, layer.data)
+
+    def copy(self) -> "Layered":
+        """The same layers, to lay more upon."""
+        made = Layered([])
+        made.layers, made.merged = list(self.layers), self.merged
+        return made
+
+    def lay(self, layer: Layer) -> None:
+        """Put one more layer on top."""
+        self.layers.append(layer)
+        self.merged = merge(self.merged, layer.data)
+
+    def under(self, conditional: Sequence[Conditional]) -> "Layered":
+        """The layers for a caller to whom these apply; they are in order."""
+        layers = list(self.layers)
+        for each in reversed(conditional):
+            layers.insert(each.below, each.layer)
+        return Layered(layers)
+
+    @property
+    def own(self) -> Layer:
+        """The layer of the tool itself; operators' settings may lie over it."""
+        return next(layer for layer in reversed(self.layers) if layer.name != SETTINGS)
 
     def span(self, path: Path, *, on_key: bool = False, offset: int | None = None) -> Span:
         """Where the value at `path` of the merged tool was written."""
@@ -86,6 +121,17 @@ def replaced(data: Any, path: Path, value: Any) -> Any:
     copy: Any = list(data) if isinstance(data, list) else dict(data)
     copy[step] = replaced(data[step], rest, value)
     return copy
+
+
+def without(data: Any, path: Path) -> Any:
+    """`data` without what `path` leads to; a list on the way goes as a whole."""
+    if not path or not isinstance(data, dict) or path[0] not in data:
+        return data
+    rest = {key: value for key, value in data.items() if key != path[0]}
+    below = data[path[0]]
+    if len(path) > 1 and isinstance(below, dict):
+        rest[str(path[0])] = without(below, path[1:])
+    return rest
 
 
 def origins(layered: Layered, places: Callable[[Layer], str]) -> dict[str, str]:

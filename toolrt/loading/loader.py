@@ -5,7 +5,6 @@ every target, and a diagnostic for each fault of each file. The catalogue does t
 """
 
 import os
-import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,13 +14,13 @@ from pydantic import BaseModel, ValidationError
 
 from toolrt.core.faults import Fault, child
 from toolrt.core.faults import Path as FaultPath
-from toolrt.loading.diagnostics import Diagnostic, in_order, place_of
-from toolrt.loading.files import UnreadableError, content, manifest_files
-from toolrt.loading.findings import Finding, InDocument, InLayers
-from toolrt.loading.layers import Layer, Layered, replaced
-from toolrt.loading.problems import existing_path, faults_of, spelt
-from toolrt.loading.reader import Document, read, unreadable
-from toolrt.loading.remedies import meant
+from toolrt.loading.diagnostics import Diagnostic, in_order
+from toolrt.loading.files import UnreadableError
+from toolrt.loading.findings import Finding, InDocument, InLayers, worth_telling
+from toolrt.loading.layers import Conditional, Layer, Layered, replaced, without
+from toolrt.loading.problems import existing_path, faults_of, is_about, spelt
+from toolrt.loading.reader import Document, unreadable
+from toolrt.loading.stock import Stock
 from toolrt.manifest import planned
 from toolrt.manifest.longform import long_tool
 from toolrt.manifest.policy import PoliciesFile
@@ -34,27 +33,33 @@ PROJECT_FILE = "toolrt.yaml"
 _REPAIRS = 20
 _DEPTHS = (9, 3, 2)
 """How deep a fault in a target is cut out: as little as leaves a target, so that it is checked."""
-_NO_VALUE = {"unknown-anchor", "alias-to-itself"}
-_MERGE = re.compile(r'"<<"(?:\[[0-9]+\])?$')
-_OF_GAPS = {"missing-key", "no-kind", "one-of", "unknown-name"}
-"""What may be wrong only because a merge brought nothing."""
 
 M = TypeVar("M", bound=BaseModel)
 
 
 @dataclass(frozen=True, slots=True)
 class WrittenTool:
-    """A tool as its files have it: full name, and its layers from low to high."""
+    """A tool as its files have it: full name, and its layers from low to high.
+
+    `conditional` are the settings that lie among them for some callers, lowest first.
+    """
 
     name: str
     namespace: str | None
     layered: Layered
     document: Document
     path: FaultPath
+    conditional: list[Conditional] = field(default_factory=list)
+
+    def copy(self) -> "WrittenTool":
+        """The same tool, for settings to be laid over it."""
+        layered = self.layered.copy()
+        return WrittenTool(self.name, self.namespace, layered, self.document, self.path)
 
     @property
-    def label(self) -> str:
-        return f"{self.document.file}: {'.'.join(map(str, self.path))}"
+    def is_builtin(self) -> bool:
+        """Whether it is a tool of toolrt itself, which the project file names."""
+        return self.path[:1] == ("builtins",)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,15 +72,24 @@ class WrittenTarget:
     path: FaultPath
 
 
+@dataclass(frozen=True, slots=True)
+class WrittenPolicies:
+    """A file of policies; `document` has the rules as written, those with faults included."""
+
+    policies: PoliciesFile
+    document: Document
+
+
 @dataclass(slots=True)
 class LoadedFiles:
     """All that the files of a project say, and all that is wrong with them."""
 
-    root: Path
+    stock: Stock
     project: ProjectFile = field(default_factory=ProjectFile)
     project_document: Document | None = None
     tools: list[WrittenTool] = field(default_factory=list)
     targets: dict[str, WrittenTarget] = field(default_factory=dict)
+    policies: list[WrittenPolicies] = field(default_factory=list)
     broken_targets: set[str] = field(default_factory=set)
     knows_targets: bool = True
     knows_vars: bool = True
@@ -84,6 +98,11 @@ class LoadedFiles:
     broken_defaults: set[tuple[str, str]] = field(default_factory=set)
     documents: list[Document] = field(default_factory=list)
     findings: list[Finding] = field(default_factory=list)
+
+    @property
+    def root(self) -> Path:
+        """The folder of the project."""
+        return self.stock.root
 
     @property
     def sources(self) -> Mapping[str, str]:
@@ -112,54 +131,52 @@ class LoadedFiles:
         )
 
     def diagnostics(self) -> list[Diagnostic]:
-        """Everything found, each once, in order of place.
-
-        Where an alias leads nowhere there is no value, so nothing else is wrong with it; where it
-        was to be merged, what is missing may be there.
-        """
+        """Everything found, each once, in order of place."""
         found = [fault for document in self.documents for fault in document.faults]
-        voids = {place_of(fault) for fault in found if fault.code in _NO_VALUE}
-        twice = {place_of(fault) for fault in found if fault.code == "duplicate-key"}
-        gaps = {_entry(each) for each in found if each.code in _NO_VALUE and _is_merged(each)}
-        checked = [finding.diagnostic() for finding in self.findings]
-        told = [
-            each
-            for each in checked
-            if place_of(each) not in voids
-            and not (each.code in _OF_GAPS and _entry(each) in gaps)
-            and not (each.code == "unknown-key" and place_of(each) in twice)
-        ]
-        return in_order([*found, *told])
+        return in_order([*found, *worth_telling(self.findings, found)])
 
 
-def _entry(one: Diagnostic) -> tuple[str, ...]:
-    """The file, and the tool or target in it, that a diagnostic is about."""
-    return (one.file, *one.path.split(".")[:2])
+Load = Callable[[LoadedFiles, Document], None]
 
 
-def _is_merged(one: Diagnostic) -> bool:
-    """Whether it is about the value of a merge key, or about one of several."""
-    return _MERGE.search(one.path) is not None
-
-
-def load_files(root: Path) -> LoadedFiles:
-    """Read every file of the project at `root`. Never raises for what the files hold."""
-    files = LoadedFiles(root)
+def load_files(stock: Stock) -> LoadedFiles:
+    """Read every file of the project in `stock`. Never raises for what the files hold."""
+    files = LoadedFiles(stock)
     _load_project(files)
     files.knows_vars &= all(document.data is not None for document in files.documents)
     for document in _documents(files, "tools_dir"):
-        _load_tools(files, document)
+        _take(files, document, _load_tools)
     files.knows_targets &= all(document.data is not None for document in files.documents)
     for document in _documents(files, "policies_dir", allow_merge=False):
-        _load_policies(files, document)
+        _take(files, document, _load_policies)
     return files
+
+
+def _take(files: LoadedFiles, document: Document, load: Load) -> None:
+    """What a document says, added to `files`; it is looked at once for each project file."""
+
+    def loaded() -> LoadedFiles:
+        part = LoadedFiles(Stock(files.root), files.project, files.project_document)
+        part.project_defaults = files.project_defaults
+        load(part, document)
+        return part
+
+    part = files.stock.library.made((load, document, files.project_document), loaded)
+    files.findings += part.findings
+    files.defaults += part.defaults
+    files.policies += part.policies
+    files.tools += [tool.copy() for tool in part.tools]
+    files.broken_targets |= part.broken_targets
+    files.knows_targets &= part.knows_targets
+    for target in part.targets.values():
+        _add_target(files, target)
 
 
 def _documents(files: LoadedFiles, key: str, *, allow_merge: bool = True) -> Iterator[Document]:
     """The documents of the folder that is named under `key` of the project file."""
     folder = getattr(files.project, key)
     try:
-        paths = manifest_files(files.root / folder)
+        paths = files.stock.manifest_files(files.root / folder)
     except UnreadableError as error:
         _report_folder(files, key, folder, str(error))
         return
@@ -181,12 +198,10 @@ def _report_folder(files: LoadedFiles, key: str, folder: str, why: str) -> None:
 
 def _read(files: LoadedFiles, path: Path, *, allow_merge: bool = True) -> Iterator[Document]:
     """The document of a file, then one for each value that a duplicate key hid."""
-    inside = path.is_relative_to(files.root)
-    shown = path.relative_to(files.root).as_posix() if inside else str(path)
     try:
-        document = read(content(path), shown, allow_merge=allow_merge)
+        document = files.stock.document(path, allow_merge=allow_merge)
     except UnreadableError as error:
-        document = unreadable(shown, str(error))
+        document = unreadable(files.stock.shown(path), str(error))
     files.documents.append(document)
     for one in (document, *document.variants()):
         if one.data is None:
@@ -211,7 +226,8 @@ def _load_project(files: LoadedFiles) -> None:
 
 
 def _load_policies(files: LoadedFiles, document: Document) -> None:
-    _validated(files, PoliciesFile, document.data, document, planned.POLICIES_FILE)
+    made = _validated(files, PoliciesFile, document.data, document, planned.POLICIES_FILE)
+    files.policies.append(WrittenPolicies(made or PoliciesFile(), document))
 
 
 def _load_tools(files: LoadedFiles, document: Document) -> None:
@@ -284,35 +300,18 @@ def _validated(
     if made is not None:
         return made
     for fault in faults:
-        if _is_about(fault, "targets"):
+        if is_about(fault, "targets"):
             files.broken_targets.update(map(str, fault.path[1:2]))
             files.knows_targets &= len(fault.path) > 1
-        files.knows_vars &= not (model is ProjectFile and _is_about(fault, "vars"))
+        files.knows_vars &= not (model is ProjectFile and is_about(fault, "vars"))
     for depth in _DEPTHS:
         rest = data
         for fault in faults:
-            rest = _without(rest, fault.path[: depth if fault.path[:1] == ("targets",) else 1])
+            rest = without(rest, fault.path[: depth if fault.path[:1] == ("targets",) else 1])
         made = validated(model, rest, document.source_text)[0]
         if made is not None:
             return made
     return None
-
-
-def _is_about(fault: Fault, key: str) -> bool:
-    """Whether a fault of a file stands under `key`, or under what it was misspelt as."""
-    is_odd = fault.code == "unknown-key" and len(fault.path) == 1
-    return fault.path[:1] == (key,) or (is_odd and meant(str(fault.path[0]), [key]) is not None)
-
-
-def _without(data: Any, path: FaultPath) -> Any:
-    """`data` without what `path` leads to; a list on the way goes as a whole."""
-    if not path or not isinstance(data, dict) or path[0] not in data:
-        return data
-    rest = {key: value for key, value in data.items() if key != path[0]}
-    below = data[path[0]]
-    if len(path) > 1 and isinstance(below, dict):
-        rest[str(path[0])] = _without(below, path[1:])
-    return rest
 
 
 def validated(

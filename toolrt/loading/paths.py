@@ -28,6 +28,9 @@ class Repeat(str):
         made.nth = nth
         return made
 
+    def __reduce__(self) -> tuple[type[Self], tuple[str, int]]:
+        return type(self), (str(self), self.nth)
+
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Repeat) and self.nth == other.nth and str(self) == str(other)
 

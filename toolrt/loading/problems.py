@@ -216,3 +216,10 @@ def _choices(annotation: Any) -> list[Any]:
     if origin is Union or (origin is not None and origin.__name__ == "UnionType"):
         return [choice for arg in get_args(annotation) for choice in _choices(arg)]
     return [annotation]
+
+
+def is_about(fault: Fault, key: str) -> bool:
+    """Whether a fault of a file stands under `key`, or under what it was misspelt as."""
+    is_odd = fault.code == "unknown-key" and len(fault.path) == 1
+    is_meant = is_odd and remedies.meant(str(fault.path[0]), [key]) is not None
+    return fault.path[:1] == (key,) or is_meant

@@ -43,12 +43,18 @@ class Parameters:
     """The arguments of a tool.
 
     `schema` is the JSON Schema of everything that the binding gets; `bound` and `defaults_from`
-    map a name to what of the caller fills it (`caller.tenant`).
+    map a name to what of the caller fills it (`caller.tenant`); `asked` are filled by a person.
     """
 
     schema: dict[str, Any]
     bound: Mapping[str, str] = field(default_factory=dict)
     defaults_from: Mapping[str, str] = field(default_factory=dict)
+    asked: frozenset[str] = frozenset()
+
+    @property
+    def hidden(self) -> frozenset[str]:
+        """Names that a model does not see and may not send."""
+        return self.asked | self.bound.keys()
 
     @property
     def names(self) -> frozenset[str]:
@@ -57,7 +63,7 @@ class Parameters:
     @property
     def visible(self) -> frozenset[str]:
         """Names that a model may send."""
-        return self.names - self.bound.keys()
+        return self.names - self.hidden
 
     @property
     def optional(self) -> frozenset[str]:
@@ -81,12 +87,24 @@ class Parameters:
         )
 
     def visible_schema(self) -> dict[str, Any]:
-        """What a model is shown and checked against: without bound parameters."""
-        if not self.bound:
+        """What a model is shown and checked against: without what others fill."""
+        hidden = self.hidden
+        if not hidden:
             return self.schema
-        properties = {k: v for k, v in self.schema["properties"].items() if k not in self.bound}
-        required = [name for name in self.schema.get("required", ()) if name not in self.bound]
+        properties = {k: v for k, v in self.schema["properties"].items() if k not in hidden}
+        required = [name for name in self.schema.get("required", ()) if name not in hidden]
         return {**self.schema, "properties": properties, "required": required}
+
+    def asked_schema(self) -> dict[str, Any]:
+        """The schema of what a person fills."""
+        properties = {k: v for k, v in self.schema["properties"].items() if k in self.asked}
+        required = [name for name in self.schema.get("required", ()) if name in self.asked]
+        return {
+            "type": "object",
+            "properties": properties,
+            "required": required,
+            "additionalProperties": False,
+        }
 
     def bound_schema(self) -> dict[str, Any]:
         """The schema of the bound parameters alone."""

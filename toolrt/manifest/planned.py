@@ -1,7 +1,7 @@
 """Keys of the manifest language that are accepted and checked but do nothing yet.
 
 `check` warns about each that is written, so that nobody relies on it. Paths are from the top of
-the file; `*` stands for any one name. A key leaves the table when it works.
+the file; `*` stands for any one name, or any item of a list. A key leaves the table when it works.
 """
 
 from collections.abc import Iterable, Iterator
@@ -28,10 +28,10 @@ TOOL: tuple[str, ...] = (
     "cache",
     "verify",
     "fallback",
+    "hitl.channels",
     "poll",
     "freshness",
     "expose",
-    "tests",
     "http.multipart",
     "http.graphql",
     "http.paginate",
@@ -44,43 +44,49 @@ TOOLS_FILE: tuple[str, ...] = (
     "targets.*.auth.oauth2",
     "targets.*.auth.python",
 )
-POLICIES_FILE: tuple[str, ...] = ("rules", "approval", "default", "settings", "limits")
+POLICIES_FILE: tuple[str, ...] = (
+    "limits.max_calls",
+    "limits.same_error",
+    "limits.same_call",
+)
+SETTING: tuple[str, ...] = ("limits", "breaker", "rate", "concurrency", "cache")
+"""Keys of one entry of `settings`."""
 PROJECT_FILE: tuple[str, ...] = (
-    "state",
-    "policy",
-    "journal",
     "credentials",
-    "identities",
+    "identities.*.token_hash",
+    "identities.*.claim",
     "serve",
-    "approvals",
     "telemetry",
     "retrieval",
     "agent",
-    "builtins",
 )
 
 
 def unfinished(written: Any, keys: tuple[str, ...], faults: Iterable[Fault]) -> Iterator[Fault]:
     """A warning for each key of `keys` that `written` holds.
 
-    None where one of `faults` stands: who mends that reads the warning then.
+    None where one of `faults` stands, in it or around it: who mends that reads the warning then.
     """
-    wrong = [fault.path for fault in faults if fault.severity == "error"]
+    wrong = [fault.path for fault in faults if fault.severity == "error" and fault.path]
     for steps in _steps(keys):
         if steps[0] not in written:
             continue
         for path in _found(written, steps):
-            if any(each[: len(path)] == path for each in wrong):
+            if any(each[: len(path)] == path[: len(each)] for each in wrong):
                 continue
-            name = ".".join(str(step) for step in path)
-            yield Fault(
-                "not-yet",
-                f"`{name}` does nothing yet",
-                path,
-                "it is accepted so that files can be written ahead; nothing enforces it",
-                severity="warning",
-                on_key=True,
-            )
+            yield not_yet(".".join(str(step) for step in path), path)
+
+
+def not_yet(name: str, path: Path = ()) -> Fault:
+    """The warning about one key or name."""
+    return Fault(
+        "not-yet",
+        f"`{name}` does nothing yet",
+        path,
+        "it is accepted so that files can be written ahead; nothing enforces it",
+        severity="warning",
+        on_key=True,
+    )
 
 
 @cache
@@ -94,8 +100,11 @@ def _found(written: Any, steps: tuple[str, ...], path: Path = ()) -> Iterator[Pa
         if written is not None:
             yield path
         return
+    head, rest = steps[0], steps[1:]
+    if isinstance(written, list) and head == "*":
+        for number, item in enumerate(written):
+            yield from _found(item, rest, (*path, number))
     if not isinstance(written, dict):
         return
-    head, rest = steps[0], steps[1:]
     for name in list(written) if head == "*" else [head] if head in written else []:
         yield from _found(written[name], rest, (*path, name))

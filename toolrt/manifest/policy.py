@@ -1,9 +1,12 @@
 """A file of `policies.d`: rules, the default, operators' settings, limits."""
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
+from pydantic.json_schema import SkipJsonSchema
+from pydantic_core import PydanticCustomError
 
+from toolrt.manifest.cases import RuleTest
 from toolrt.manifest.limits import (
     Breaker,
     CacheOption,
@@ -17,6 +20,16 @@ from toolrt.manifest.scalars import Duration
 from toolrt.manifest.written import Written
 
 
+def _something(value: Any) -> Any:
+    """A key without a value would widen a rule in silence: half of it may not be written yet."""
+    if value is None:
+        raise PydanticCustomError("wrong-type", "a key without a value; give one, or leave it away")
+    return value
+
+
+_Given = BeforeValidator(_something)
+
+
 class Approvers(Written):
     roles: list[str] = Field(default_factory=list)
     principals: list[str] = Field(default_factory=list)
@@ -28,14 +41,9 @@ class Approval(Written):
     approvers: Approvers = Approvers()
     count: int = Field(default=1, ge=1)
     exclude_requester: bool = False
-    ttl: Duration | None = None
-    execute_by: Duration | None = None
+    ttl: Duration | None = Field(default=None, gt=0)
+    execute_by: Duration | None = Field(default=None, gt=0)
     scopes: list[Literal["once", "session", "pattern"]] = Field(default=["once"])
-
-
-class RuleTest(Written):
-    expect: Literal["match", "no-match"]
-    call: dict[str, Any]
 
 
 class Rule(Written):
@@ -44,11 +52,11 @@ class Rule(Written):
     id: str = Field(min_length=1)
     decide: Literal["deny", "ask", "allow"]
     tools: list[str] = Field(min_length=1)
-    when: str | None = None
-    unless: str | None = None
+    when: Annotated[str | SkipJsonSchema[None], _Given] = None
+    unless: Annotated[str | SkipJsonSchema[None], _Given] = None
     reason: str | None = None
     mode: Literal["enforce", "audit"] = "enforce"
-    approval: Approval | None = None
+    approval: Annotated[Approval | SkipJsonSchema[None], _Given] = None
     tests: list[RuleTest] = Field(default_factory=list)
 
 
@@ -64,7 +72,7 @@ class Setting(Written):
     """What an operator lays over the tools' own options; only what is written counts."""
 
     tools: list[str] = Field(min_length=1)
-    when: str | None = None
+    when: Annotated[str | SkipJsonSchema[None], _Given] = None
     retry: RetryOption | None = None
     timeout: TimeoutOption | None = None
     breaker: Breaker | None = None
@@ -77,7 +85,7 @@ class Setting(Written):
 
 class PoliciesFile(Written):
     rules: list[Rule] = Field(default_factory=list)
-    approval: Approval | None = None
-    default: Literal["deny", "allow"] | None = None
+    approval: Annotated[Approval | SkipJsonSchema[None], _Given] = None
+    default: Annotated[Literal["deny", "allow"] | SkipJsonSchema[None], _Given] = None
     settings: list[Setting] = Field(default_factory=list)
     limits: Limits | None = None

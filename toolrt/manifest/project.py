@@ -2,7 +2,8 @@
 
 from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import Discriminator, Field, Tag, model_validator
+from pydantic import Discriminator, Field, Tag, field_validator, model_validator
+from pydantic_core import PydanticCustomError
 
 from toolrt.core.names import nearest
 from toolrt.manifest.scalars import Duration
@@ -58,7 +59,7 @@ class Identity(OneOf):
     principal: str
     roles: list[str] = Field(default_factory=list)
     tenant: str | None = None
-    may: list[Literal["call", "approve", "admin"]] = Field(default_factory=list)
+    may: list[Literal["call", "approve", "admin"]] = Field(default=["call"])
 
 
 class Serve(Written):
@@ -98,6 +99,20 @@ class ProjectFile(Written):
     retrieval: Any = None
     agent: Any = None
     builtins: list[Builtin] = Field(default_factory=list)
+
+    @field_validator("identities")
+    @classmethod
+    def _each_once(cls, identities: list[Identity]) -> list[Identity]:
+        """One proof leads to one caller: which of two would count must not be a guess."""
+        for name in ("os_user", "token_hash"):
+            proofs = [getattr(each, name) for each in identities if getattr(each, name) is not None]
+            twice = next((each for each in proofs if proofs.count(each) > 1), None)
+            if twice is not None:
+                context = {"proof": name, "value": twice}
+                raise PydanticCustomError(
+                    "same_proof", "{proof} {value} stands there twice", context
+                )
+        return identities
 
     @model_validator(mode="before")
     @classmethod

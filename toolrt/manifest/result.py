@@ -43,7 +43,7 @@ class Hitl(Written):
 
     mode: Literal["none", "confirm", "input", "external"]
     fields: list[str] = Field(default_factory=list)
-    ttl: Duration | None = None
+    ttl: Duration | None = Field(default=None, gt=0)
     note: str | None = None
     channels: Any = None
 
@@ -79,15 +79,6 @@ class Freshness(Written):
 class IdempotencyKey(Written):
     value: str
     header: str | None = None
-
-
-class ToolTest(Written):
-    """A case of `tests:`: arguments, who calls, what is expected, what stands in for the world."""
-
-    args: dict[str, Any] = Field(default_factory=dict)
-    as_: str | dict[str, Any] | None = Field(default=None, alias="as")
-    expect: dict[str, Any] = Field(default_factory=dict)
-    mock: Any = None
 
 
 def long_hitl(value: Any) -> Any:

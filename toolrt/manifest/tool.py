@@ -5,6 +5,7 @@ from typing import Any, ClassVar, Literal
 from pydantic import ConfigDict, Field, ValidationInfo, field_validator
 from pydantic_core import PydanticCustomError
 
+from toolrt.manifest.cases import ToolTest
 from toolrt.manifest.kinds import AgentOptions, McpOptions, ProviderOptions, Step
 from toolrt.manifest.limits import (
     Breaker,
@@ -25,7 +26,6 @@ from toolrt.manifest.result import (
     Poll,
     Reject,
     ResultOptions,
-    ToolTest,
     Verify,
 )
 from toolrt.manifest.source import McpSource, OpenApiOption, PythonOption

@@ -5,7 +5,7 @@ chain is folded once a tool and generation, at its first call, from `ORDER`.
 """
 
 import logging
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Mapping
 from itertools import count
 from random import Random
 from typing import Any
@@ -13,46 +13,99 @@ from typing import Any
 from toolrt.catalog.registry import Registry
 from toolrt.catalog.snapshot import Snapshot, ToolEntry
 from toolrt.core import logs
-from toolrt.core.calls import Caller, Invocation
+from toolrt.core.calls import MAY_CALL, Caller, Invocation
 from toolrt.core.clock import Clock
 from toolrt.core.errors import CallError, RefusedError
 from toolrt.core.redaction import without_credentials
-from toolrt.core.results import Failure, ToolResult
+from toolrt.core.results import Answer, Failure, Outcome, ToolResult
 from toolrt.expressions.references import References
 from toolrt.observe.log import log_call
 from toolrt.observe.log import logger as call_log
+from toolrt.pipeline.asking import told_of
 from toolrt.pipeline.budget import RetryBudgets
 from toolrt.pipeline.deadline import Deadlines
+from toolrt.pipeline.memory import Memory
 from toolrt.pipeline.stage import Chain, Equipment, Stage, fold
+from toolrt.pipeline.stages.approve import approve, resumption
 from toolrt.pipeline.stages.attempt import attempt
-from toolrt.pipeline.stages.find import find, plain_name, usable
+from toolrt.pipeline.stages.authorize import (
+    authorize,
+    decider_of,
+    hidden_guard,
+    refuse_without_right,
+)
+from toolrt.pipeline.stages.find import find, plain_name, unknown_tool, usable
 from toolrt.pipeline.stages.prepare import prepare
+from toolrt.pipeline.stages.revalidate import revalidate
 from toolrt.pipeline.stages.shape import Shape, failed_result, refused_result, told
 from toolrt.pipeline.stages.validate import validate
+from toolrt.policy.questions import arguments_of, caller_of
 from toolrt.schemas.plain import without_surrogates
 from toolrt.schemas.shapes import without_sensitive
+from toolrt.stores.approvals import Approval
 
-ORDER = ("find", "prepare", "validate", "attempt", "shape")
+ORDER = ("find", "prepare", "validate", "authorize", "approve", "attempt", "shape")
 """The order of events in a call. `find` opens it and `shape` closes it, whatever happens; the
 others are rings around the binding."""
 
-RINGS: tuple[Stage, ...] = (prepare, validate, attempt)
+RINGS: tuple[Stage, ...] = (prepare, validate, authorize, approve, attempt)
 
 ANONYMOUS = Caller()
 log = logs.BUGS
+_is_logged = call_log.isEnabledFor
 
 
 class Plan:
-    """A tool of one generation with its chain folded: all that a call needs."""
+    """A tool of one generation with its chain folded: all that a call needs.
 
-    __slots__ = ("chain", "entry", "is_usable", "shape", "total_s")
+    One that is not open looks at each call first, in `admit`.
+    """
+
+    __slots__ = (
+        "_equipment",
+        "_variants",
+        "chain",
+        "entry",
+        "guard",
+        "is_open",
+        "resumed",
+        "shape",
+        "told",
+        "total_s",
+    )
 
     def __init__(self, entry: ToolEntry, equipment: Equipment) -> None:
         self.entry = entry
-        self.is_usable = entry.blocked is None and entry.refusal is None
+        self._equipment = equipment
+        self._variants: dict[ToolEntry, Plan] = {}
+        self.guard = hidden_guard(entry)
+        self.is_open = entry.blocked is None and self.guard is None and entry.variants is None
         self.total_s = entry.manifest.timeout.total
         self.chain: Chain = fold(RINGS, entry, equipment, _unreachable)
+        self.resumed = resumption(entry, equipment, attempt(entry, equipment, _unreachable))
         self.shape = Shape(entry, equipment)
+        self.told = told_of(entry)
+
+    def admit(self, invocation: Invocation, snapshot: Snapshot) -> "Plan":
+        """The plan for this caller.
+
+        Raises RefusedError when the tool cannot run, or this caller may not even see it.
+        """
+        plan = self.for_caller(invocation)
+        if plan.guard is not None and plan.guard.hides(invocation):
+            raise unknown_tool(snapshot, self.entry.name, invocation)
+        usable(plan.entry)
+        return plan
+
+    def for_caller(self, invocation: Invocation) -> "Plan":
+        """The plan of the form that the tool has for this caller."""
+        entry = self.entry.for_caller(invocation)
+        if entry is self.entry:
+            return self
+        plan = self._variants.get(entry)
+        if plan is None:
+            plan = self._variants[entry] = Plan(entry, self._equipment)
+        return plan
 
 
 class Gateway:
@@ -63,17 +116,25 @@ class Gateway:
         registry: Registry,
         references: References,
         clock: Clock,
+        memory: Memory,
         random: Random | None = None,
+        *,
+        is_attended: bool = False,
     ) -> None:
         self._registry = registry
         self._clock = clock
+        self._monotonic = clock.monotonic
         self._equipment = Equipment(
             clock,
             references,
             Deadlines(),
             RetryBudgets(),
             random or Random(),  # noqa: S311 - jitter and call ids, no authority
+            memory,
+            is_attended,
         )
+        self._journal = memory.journal
+        self._is_sync = memory.journal.mode == "sync"
         self._redactor = references.redactor
         self._id_prefix = f"{self._equipment.random.getrandbits(96):024x}"
         self._numbers = count(1)
@@ -90,35 +151,96 @@ class Gateway:
         """Run one call to its end. Raises nothing but cancellation: failures are results."""
         if type(name) is not str:
             name = plain_name(name)
-        started = self._clock.monotonic()
-        snapshot = self._registry.current
+        monotonic = self._monotonic  # named first, as is `chain`: CPython calls those faster
+        started, snapshot, caller = monotonic(), self._registry.current, caller or ANONYMOUS
         invocation = Invocation(
-            self._new_id(),
+            f"{self._id_prefix}-{next(self._numbers)}",
             name,
             arguments,
-            caller or ANONYMOUS,
+            caller,
             self._clock,
             started,
             started,
             snapshot.generation,
             on_progress,
         )
+        plan: Plan | None = None
         try:
             plan = self._plans.get(name) if snapshot is self._planned else None
             if plan is None:
-                plan = self._plan(snapshot, name)
-            if not plan.is_usable:
-                usable(plan.entry)
+                plan = self._plan(snapshot, name, invocation)
+            if not plan.is_open:
+                plan = plan.admit(invocation, snapshot)
+            if caller.may is not MAY_CALL:
+                refuse_without_right(invocation)
             invocation.deadline = started + plan.total_s
-            result = plan.shape.result(invocation, await plan.chain(invocation))
+            chain = plan.chain
+            result = plan.shape.result(invocation, await chain(invocation))
         except CallError as error:
             result = refused_result(invocation, name, error, self._redactor)
         except Exception as error:  # the outer ring: a bug of ours ends the call, not the process
             log.exception("a bug ended call %s of %r", invocation.call_id, name)
             result = failed_result(invocation, without_surrogates(name), _bug(error))
-        if call_log.isEnabledFor(logging.INFO):
+        if _is_logged(logging.INFO):
             log_call(invocation, result)
+        if self._is_sync:
+            await self._journal.kept(invocation, result, plan.told if plan else None)
+        elif self._journal.note(invocation, result, plan.told if plan else None):
+            await self._journal.relief()
         return result
+
+    async def resume(self, record: Approval, caller: Caller | None = None) -> ToolResult:
+        """Run an approved call, once. Raises nothing but cancellation, as `call`.
+
+        `caller` stands in for the one of the record where it brings credentials.
+        """
+        invocation = self._begin(record.tool, arguments_of(record), caller or caller_of(record))
+        snapshot = self._registry.current
+        invocation.generation = snapshot.generation
+        invocation.approval = record
+        plan: Plan | None = None
+        try:
+            plan = self._plan(snapshot, record.tool, invocation)
+            plan = plan.admit(invocation, snapshot)
+            refuse_without_right(invocation)
+            invocation.deadline = invocation.started + plan.total_s
+            result = plan.shape.result(invocation, await plan.resumed(invocation))
+        except CallError as error:
+            result = failed_result(invocation, record.tool, Failure.of(error))
+        except Exception as error:  # the outer ring, as above
+            log.exception("a bug ended call %s of %r", invocation.call_id, record.tool)
+            result = failed_result(invocation, record.tool, _bug(error))
+        if _is_logged(logging.INFO):
+            log_call(invocation, result)
+        await self._journal.kept(invocation, result, plan.told if plan else None)
+        return result
+
+    async def recheck(self, record: Approval, arguments: dict[str, Any]) -> dict[str, Any]:
+        """`arguments` as they would run for `record`: checked and decided anew, nothing runs.
+
+        Raises:
+            CallError: schema or policy refuse them.
+        """
+        invocation = self._begin(record.tool, arguments, caller_of(record))
+        snapshot = self._registry.current
+        plan = self._plan(snapshot, record.tool, invocation).admit(invocation, snapshot)
+        await _dry(fold((revalidate, authorize), plan.entry, self._equipment, _unmade)(invocation))
+        return dict(invocation.arguments)
+
+    def rendered(
+        self, entry: ToolEntry, arguments: Mapping[str, Any], caller: Caller
+    ) -> dict[str, Any]:
+        """What a call of these arguments would send or run, secrets masked."""
+        return self.masked(entry.binding.preview(self._begin(entry.name, dict(arguments), caller)))
+
+    def masked(self, shown: Mapping[str, Any]) -> dict[str, Any]:
+        """What people are shown, without the secrets that anybody put into it (O1)."""
+        made: dict[str, Any] = self._redactor.value(dict(shown))
+        return made
+
+    def entry(self, name: str) -> ToolEntry | None:
+        """The tool of that name in the current generation."""
+        return self._registry.current.tools.get(name)
 
     def refuse(self, name: str, refusal: RefusedError, caller: Caller | None = None) -> ToolResult:
         """The result of a call that arrived broken: its arguments could not even be read."""
@@ -127,6 +249,22 @@ class Gateway:
         result = refused_result(invocation, invocation.tool, refusal, self._redactor)
         log_call(invocation, result)
         return result
+
+    async def checked(
+        self, name: str, arguments: Any, caller: Caller | None = None
+    ) -> tuple[ToolEntry, Invocation]:
+        """A tool, and a call of it as policy would see it: its arguments are final, nothing runs.
+
+        Whether the tool is available, and whether the caller may see it, is not asked.
+
+        Raises:
+            CallError: there is no such tool, or it does not take the arguments.
+        """
+        snapshot, invocation = self._registry.current, self._begin(name, arguments, caller)
+        invocation.generation = snapshot.generation
+        entry = self._plan(snapshot, name, invocation).for_caller(invocation).entry
+        await _dry(fold((prepare, validate), entry, self._equipment, _unmade)(invocation))
+        return entry, invocation
 
     async def preview(
         self, name: str, arguments: Any, caller: Caller | None = None
@@ -146,41 +284,48 @@ class Gateway:
         return shown
 
     async def _preview(self, name: str, arguments: Any, caller: Caller | None) -> dict[str, Any]:
-        invocation = self._begin(name, arguments, caller)
-        plan = self._plan(self._registry.current, invocation.tool)
-        request: dict[str, Any] = {}
-
-        async def look(checked: Invocation) -> Any:
-            checked.arguments = without_sensitive(plan.entry.parameters.schema, checked.arguments)
-            request.update(plan.entry.binding.preview(checked))
-            return Failure("internal", "nothing ran")
-
-        outcome = await fold((prepare, validate), plan.entry, self._equipment, look)(invocation)
-        if not request and isinstance(outcome, Failure):
-            raise _refusal(outcome)
-        return {"tool": name, "arguments": invocation.arguments, "request": request}
+        snapshot, invocation = self._registry.current, self._begin(name, arguments, caller)
+        plan = self._plan(snapshot, invocation.tool, invocation).admit(invocation, snapshot)
+        await _dry(fold((prepare, validate), plan.entry, self._equipment, _unmade)(invocation))
+        decision = decider_of(plan.entry).explain(invocation)
+        invocation.arguments = without_sensitive(plan.entry.parameters.schema, invocation.arguments)
+        return {
+            "tool": name,
+            "arguments": invocation.arguments,
+            "request": plan.entry.binding.preview(invocation),
+            "decision": decision.document(snapshot.generation, snapshot.rules.hash),
+        }
 
     def _begin(self, name: str, arguments: Any, caller: Caller | None) -> Invocation:
-        call_id, now = self._new_id(), self._clock.monotonic()
+        call_id, now = f"{self._id_prefix}-{next(self._numbers)}", self._monotonic()
         return Invocation(
             call_id, plain_name(name), arguments, caller or ANONYMOUS, self._clock, now, now
         )
-
-    def _new_id(self) -> str:
-        return f"{self._id_prefix}-{next(self._numbers)}"
 
     def close(self) -> None:
         """Forget the timer of the loop."""
         self._equipment.deadlines.close()
 
-    def _plan(self, snapshot: Snapshot, name: str) -> Plan:
+    def _plan(self, snapshot: Snapshot, name: str, invocation: Invocation) -> Plan:
         if snapshot is not self._planned:
             self._planned, self._plans = snapshot, {}
         plan = self._plans.get(name)
         if plan is None:
-            plan = Plan(find(snapshot, name), self._equipment)
+            plan = Plan(find(snapshot, name, invocation), self._equipment)
             self._plans[name] = plan
         return plan
+
+
+async def _unmade(_invocation: Invocation) -> Outcome:
+    """Stands where a call would be made that is only looked at."""
+    return Answer()
+
+
+async def _dry(outcome: Awaitable[Outcome]) -> None:
+    """Raise RefusedError where a call that is only looked at would be refused."""
+    refused = await outcome
+    if isinstance(refused, Failure):
+        raise _refusal(refused)
 
 
 async def _unreachable(_invocation: Invocation) -> Any:

@@ -15,19 +15,22 @@ from toolrt.core.results import Outcome
 from toolrt.expressions.references import References
 from toolrt.pipeline.budget import RetryBudgets
 from toolrt.pipeline.deadline import Deadlines
+from toolrt.pipeline.memory import Memory
 
 Chain = Callable[[Invocation], Awaitable[Outcome]]
 
 
 @dataclass(slots=True)
 class Equipment:
-    """What stages use beside the tool."""
+    """What stages use beside the tool. `is_attended`: somebody is there who can be asked."""
 
     clock: Clock
     references: References
     deadlines: Deadlines
     budgets: RetryBudgets
     random: Random
+    memory: Memory
+    is_attended: bool = False
 
 
 Stage = Callable[[ToolEntry, Equipment, Chain], Chain]

@@ -58,35 +58,32 @@ class _Quick:
     """The check of what most calls are: valid as they stand, and texts and whole numbers only.
 
     Such arguments need no second look, so validating comes first and the copy is a shallow one.
+    Names that are hidden are unknown to the schema, and so not valid.
     """
 
-    __slots__ = ("_defaults", "_hidden", "_is_valid")
+    __slots__ = ("_defaults", "_is_valid")
 
-    def __init__(
-        self, validator: Validator, defaults: tuple[tuple[str, Any], ...], hidden: frozenset[str]
-    ) -> None:
+    def __init__(self, validator: Validator, defaults: tuple[tuple[str, Any], ...]) -> None:
         self._is_valid = validator.is_valid
         self._defaults = defaults
-        self._hidden = hidden
 
     @classmethod
-    def of(
-        cls, validator: Validator, shapes: Shapes, settling: Settling, hidden: frozenset[str]
-    ) -> "_Quick | None":
+    def of(cls, validator: Validator, shapes: Shapes, settling: Settling) -> "_Quick | None":
         """None for a schema that lets unknown names in, or fills in more than scalars."""
         root = shapes.root
         if not isinstance(root, dict) or "patternProperties" in root:
             return None
         is_closed = root.get("additionalProperties") is False
         is_flat = _SCALARS.issuperset(type(value) for _, value in settling.defaults)
-        return cls(validator, settling.defaults, hidden) if is_flat and is_closed else None
+        return cls(validator, settling.defaults) if is_flat and is_closed else None
 
     def check(self, arguments: Any) -> dict[str, Any] | None:
         """The checked arguments, or None when they are to be looked at more closely."""
-        if type(arguments) is not dict or not self._hidden.isdisjoint(arguments):
+        if type(arguments) is not dict:
             return None
+        is_valid = self._is_valid
         try:
-            if not self._is_valid(arguments):
+            if not is_valid(arguments):
                 return None
         except ValueError:  # no JSON at all
             return None
@@ -185,7 +182,7 @@ class ArgumentChecker:
             ) from error
         shapes = Shapes(schema)
         settling = Settling(shapes)
-        quick = _Quick.of(validator, shapes, settling, self._hidden)
+        quick = _Quick.of(validator, shapes, settling)
         effort = Effort(schema, tags=True)
         is_wide = max(effort.by_level) > _FEW_LOOKS
         self._ready = _Ready(validator, shapes, settling, quick, effort if is_wide else None)

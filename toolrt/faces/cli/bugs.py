@@ -38,13 +38,13 @@ def show_trace(error: BaseException) -> None:
 
 
 class Witness(logging.Handler):
-    """Remembers the bug that ended a call; the gateway logs it and gives a result without it."""
+    """Remembers what ended a call inside toolrt; it is logged, and the result is without it."""
 
-    bug: BaseException | None = None
+    cause: BaseException | None = None
 
     def emit(self, record: logging.LogRecord) -> None:
         if record.exc_info:
-            self.bug = record.exc_info[1]
+            self.cause = record.exc_info[1]
 
 
 @contextlib.contextmanager

@@ -17,7 +17,7 @@ EXAMPLES = (
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 @click.pass_obj
 def verb(settings: Settings, shell: str) -> Exit:
-    """Print the completion script of SHELL. Names of tools complete for `run` and `show`."""
+    """Print the completion script of SHELL. Names of tools complete for run, explain and show."""
     made = get_completion_class(shell)
     if made is None:
         raise click.UsageError(f"no completion for {shell}")

@@ -10,7 +10,7 @@ import click
 
 from toolrt.core.results import SCHEMA
 from toolrt.faces.cli.options import Settings, Verb
-from toolrt.faces.cli.starter import FILES, FIRST_CALL
+from toolrt.faces.cli.starter import FILES, NEXT
 from toolrt.faces.exits import Exit, Stop
 
 EXAMPLES = (
@@ -28,10 +28,11 @@ _LENIENT = frozenset({".gitignore"})
 @click.option("--dry-run", is_flag=True, help="Say what would be written; write nothing.")
 @click.pass_obj
 def verb(settings: Settings, *, path: str | None, dry_run: bool) -> Exit:
-    """Write a project with one tool of each kind to PATH, or to this folder.
+    """Write a project to PATH, or to this folder: a tool of each kind, and rules with their tests.
 
-    Nothing is ever overwritten. What is written works offline, and `toolrt check` has nothing
-    to say about it. Where tools.d has files already, only the schemas for editors are written.
+    Nothing is ever overwritten. What is written works offline, `toolrt check` has nothing to say
+    about it, and its tests pass. One tool asks a person before it runs. Where tools.d has files
+    already, only the schemas for editors are written.
     """
     named = path or settings.project_option
     root = Path(named or ".")
@@ -76,7 +77,8 @@ def _keeps_schemas(gitignore: Path) -> bool:
 
 def _refuse_if_used(root: Path, wanted: Mapping[str, str]) -> None:
     """Stops when the folder holds a file that differs from ours."""
-    theirs = [path.relative_to(root).as_posix() for path in (root / "tools.d").glob("*")]
+    own = [path for folder in ("tools.d", "policies.d") for path in (root / folder).glob("*")]
+    theirs = [path.relative_to(root).as_posix() for path in own]
     theirs += [name for name in ("toolrt.yaml", *wanted) if (root / name).exists()]
     other = sorted({name for name in theirs if not _is_ours(root / name, wanted.get(name))})
     if other:
@@ -110,7 +112,7 @@ def _write(root: Path, files: Mapping[str, str]) -> None:
 
 def _next(named: str | None, *, has_samples: bool) -> list[str]:
     where = f"-p {shlex.quote(named)} " if named else ""
-    return [f"toolrt {where}check", f"toolrt {where}{FIRST_CALL if has_samples else 'list'}"]
+    return [f"toolrt {where}{command}" for command in (NEXT if has_samples else ("check", "list"))]
 
 
 def _text(document: Mapping[str, Any]) -> str:

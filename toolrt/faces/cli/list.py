@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from toolrt.core.results import SCHEMA
+from toolrt.faces.cli.caller import Guise, as_option, caller_of, seen_by
 from toolrt.faces.cli.names import compiled
 from toolrt.faces.cli.options import Settings, Verb
 from toolrt.faces.cli.signature import signature
@@ -21,6 +22,7 @@ EXAMPLES = (
     ("toolrt list", "every tool"),
     ("toolrt list 'files.*'", "those whose names match"),
     ("toolrt list --tag search -o json", "those with a tag, with their schemas"),
+    ("toolrt list --as bot:support", "those that somebody else sees"),
 )
 
 _EFFECT_COLORS = {"read": "green", "write": "yellow", "irreversible": "red"}
@@ -31,15 +33,23 @@ _SENTENCE = re.compile(r"(.+?[.!?])(?:\s|$)", re.DOTALL)
 @click.argument("pattern", required=False)
 @click.option("--tag", help="Only tools with this tag.")
 @click.option("--namespace", help="Only tools of this namespace.")
+@as_option("List")
 @click.pass_obj
 def verb(
-    settings: Settings, *, pattern: str | None, tag: str | None, namespace: str | None
+    settings: Settings,
+    *,
+    pattern: str | None,
+    tag: str | None,
+    namespace: str | None,
+    as_: Guise | None,
 ) -> Exit:
     """List the tools: how each is called, what it does to the world, what it is for.
 
-    PATTERN is a name or a glob such as 'files.*'.
+    PATTERN is a name or a glob such as 'files.*'. Tools that the rules hide from you are not
+    listed, or marked as hidden if you may `admin`.
     """
-    snapshot = compiled(settings)
+    whole = compiled(settings)
+    snapshot, hidden = seen_by(whole, caller_of(whole, as_, settings))
     tools = [
         tool
         for tool in snapshot.tools.values()
@@ -47,9 +57,9 @@ def verb(
         and (tag is None or tag in tool.tags)
         and (namespace is None or namespace == tool.namespace)
     ]
-    document = _document(snapshot, tools)
+    document = _document(snapshot, tools, hidden)
     rows = [{"schema": SCHEMA, **row} for row in document["tools"]]
-    settings.screen.show(document, lambda: _text(tools, settings.screen), rows)
+    settings.screen.show(document, lambda: _text(tools, hidden, settings.screen), rows)
     if not tools:
         settings.screen.say(_nothing(snapshot, pattern, settings))
     return Exit.OK
@@ -61,16 +71,18 @@ def summary(description: str) -> str:
     return one_line(found[1] if found else description)
 
 
-def _document(snapshot: "Snapshot", tools: list["ToolEntry"]) -> dict[str, Any]:
+def _document(
+    snapshot: "Snapshot", tools: list["ToolEntry"], hidden: frozenset[str]
+) -> dict[str, Any]:
     return {
         "schema": SCHEMA,
         "generation": snapshot.generation,
-        "tools": [described(tool) for tool in tools],
+        "tools": [described(tool, is_hidden=tool.name in hidden) for tool in tools],
     }
 
 
-def described(tool: "ToolEntry") -> dict[str, Any]:
-    """A tool as `-o json` shows it."""
+def described(tool: "ToolEntry", *, is_hidden: bool) -> dict[str, Any]:
+    """A tool as `-o json` shows it; the rules may hide it from the caller."""
     return {
         "name": tool.name,
         "title": tool.title,
@@ -83,6 +95,7 @@ def described(tool: "ToolEntry") -> dict[str, Any]:
         "deprecated": tool.deprecated,
         "available": tool.unavailable is None,
         "reason": tool.unavailable,
+        "hidden": is_hidden,
         "input_schema": tool.input_schema,
         "output_schema": tool.output_schema,
         "file": tool.file,
@@ -90,7 +103,7 @@ def described(tool: "ToolEntry") -> dict[str, Any]:
     }
 
 
-def _text(tools: list["ToolEntry"], screen: Screen) -> str:
+def _text(tools: list["ToolEntry"], hidden: frozenset[str], screen: Screen) -> str:
     if not tools:
         return ""
     rows = [
@@ -98,7 +111,7 @@ def _text(tools: list["ToolEntry"], screen: Screen) -> str:
             one_line(signature(tool.name, tool.input_schema)),
             tool.effect,
             tool.kind,
-            f"{_badges(tool)}{summary(tool.description)}",
+            f"{'[hidden] ' * (tool.name in hidden)}{_badges(tool)}{summary(tool.description)}",
         ]
         for tool in tools
     ]

@@ -15,7 +15,13 @@ import click
 from toolrt import __version__
 from toolrt.core.errors import CallError, ProjectError
 from toolrt.faces.cli.hard_exit import refuse_hard_exits
-from toolrt.faces.cli.options import Misuse, Verb, global_options, write_examples, write_options
+from toolrt.faces.cli.options import (
+    Verb,
+    global_options,
+    unknown_verb,
+    write_examples,
+    write_options,
+)
 from toolrt.faces.exits import Exit, Stop, of_code
 from toolrt.faces.streams import take_streams
 
@@ -25,6 +31,10 @@ VERBS: Mapping[str, tuple[str, str]] = {
     "list": ("toolrt.faces.cli.list", "List the tools and how they are called."),
     "show": ("toolrt.faces.cli.show", "Show one tool in full."),
     "run": ("toolrt.faces.cli.run", "Call one tool."),
+    "explain": ("toolrt.faces.cli.explain", "Say who decides about a call, and why."),
+    "test": ("toolrt.faces.cli.test", "Run the tests of tools and rules."),
+    "approvals": ("toolrt.faces.cli.approvals", "Look at calls that wait for a person; decide."),
+    "history": ("toolrt.faces.cli.history", "Look at what was called, and what came of it."),
     "schema": ("toolrt.faces.cli.schema", "Print the JSON Schema of the files, for editors."),
     "doctor": ("toolrt.faces.cli.doctor", "Say what works on this machine."),
     "completion": ("toolrt.faces.cli.completion", "Print the completion script of a shell."),
@@ -58,7 +68,7 @@ class Toolrt(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         if args[0] not in VERBS and not ctx.resilient_parsing:
-            raise _unknown_verb(args[0])
+            raise unknown_verb(args[0], VERBS)
         return super().resolve_command(ctx, args)
 
     def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -134,14 +144,6 @@ def _ending(work: Callable[[], Any], args: Sequence[str]) -> int:
         return _say("interrupted", Exit.INTERRUPTED)
     except (Exception, SystemExit) as error:  # noqa: BLE001 - the last ring: a bug ends in a report
         return _tell(_bug(error, args), args)
-
-
-def _unknown_verb(name: str) -> click.UsageError:
-    from toolrt.core.names import nearest  # noqa: PLC0415 - difflib, only for mistakes
-
-    close = nearest(name, VERBS, cutoff=0.6)  # `rnu` shares two letters of three with `run`
-    hint = f"did you mean `{close}`?" if close else None
-    return Misuse(f"there is no verb `{name}`", hint=hint)
 
 
 def _tell(stop: Stop, args: Sequence[str]) -> int:

@@ -5,9 +5,10 @@ Each verb's module has one `verb`: a `Verb`, whose function gets the `Settings` 
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import redirect_stdout
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -110,13 +111,58 @@ class Verb(click.Command):
         write_options("Options of every verb", self.params[self.own :], ctx, formatter)
 
 
+class Verbs(Verb, click.Group):
+    """A verb that has verbs of its own. `actions` is their table, as `main.VERBS` is that of all:
+    each loads from its module when it is used, and is called there as it is in the table.
+    """
+
+    def __init__(
+        self, *args: Any, actions: Mapping[str, tuple[str, str, str]], **more: Any
+    ) -> None:
+        """`actions`: name -> its module, what it is called there, one line of help."""
+        super().__init__(*args, **more)
+        self.actions = actions
+
+    def invoke(self, ctx: click.Context) -> Any:
+        return click.Group.invoke(self, ctx)  # the verb inside takes the common options
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        del ctx
+        return list(self.actions)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> Verb | None:
+        del ctx
+        if cmd_name not in self.actions:
+            return None
+        module, name, _ = self.actions[cmd_name]
+        verb: Verb = getattr(import_module(module), name)
+        return verb
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args[0] not in self.actions and not ctx.resilient_parsing:
+            raise unknown_verb(args[0], self.actions, ctx)
+        return super().resolve_command(ctx, args)
+
+    def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        self.format_usage(ctx, formatter)
+        write_examples(self.examples, formatter)
+        self.format_help_text(ctx, formatter)
+        with formatter.section("Verbs"):
+            formatter.write_dl([(name, text) for name, (*_, text) in self.actions.items()])
+        write_options("Options of every verb", self.params[self.own :], ctx, formatter)
+
+
 def settings_of(ctx: click.Context) -> Settings:
     """Takes the common options off the verb, then off what stands before it."""
     from toolrt.faces.output import Screen  # noqa: PLC0415 - `--help` shows without it
 
-    mine = {name: ctx.params.pop(name, None) for name in _GLOBAL_NAMES}
-    before = ctx.parent.params if ctx.parent else {}
-    given = {name: mine[name] or before.get(name) for name in _GLOBAL_NAMES}
+    given = {name: ctx.params.pop(name, None) for name in _GLOBAL_NAMES}
+    before = ctx.parent
+    while before is not None:
+        given = {name: given[name] or before.params.get(name) for name in _GLOBAL_NAMES}
+        before = before.parent
     screen = Screen(
         format=given["output"] or "text",
         color=given["color"] or "auto",
@@ -132,6 +178,18 @@ class Misuse(click.UsageError):
     def __init__(self, message: str, *, hint: str | None) -> None:
         super().__init__(message)
         self.hint = hint
+
+
+def unknown_verb(name: str, verbs: Mapping[str, Any], ctx: click.Context | None = None) -> Misuse:
+    """Wrong usage: no such verb, and the nearest one."""
+    from toolrt.core.names import nearest  # noqa: PLC0415 - difflib, only for mistakes
+
+    close = nearest(name, verbs, cutoff=0.6)  # `rnu` shares two letters of three with `run`
+    misuse = Misuse(
+        f"there is no verb `{name}`", hint=f"did you mean `{close}`?" if close else None
+    )
+    misuse.ctx = ctx
+    return misuse
 
 
 def write_examples(examples: Examples, formatter: click.HelpFormatter) -> None:

@@ -1,29 +1,29 @@
 """`toolrt run`: one call, through the same gateway as every other door."""
 
-import asyncio
-import json
-import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from toolrt.core.calls import Caller
 from toolrt.core.errors import CallError, RefusedError
 from toolrt.core.results import SCHEMA, Failure, ToolResult
-from toolrt.faces.cli.bugs import show_trace, witnessed
-from toolrt.faces.cli.endings import explained, reported
+from toolrt.faces.cli import loop
+from toolrt.faces.cli.bugs import witnessed
+from toolrt.faces.cli.caller import Guise, as_option, caller_of, schema_for
+from toolrt.faces.cli.durations import duration
 from toolrt.faces.cli.names import broken, complete_tool
 from toolrt.faces.cli.options import Misuse, Settings, Verb
 from toolrt.faces.cli.progress import watched
-from toolrt.faces.cli.stopping import Stopping
 from toolrt.faces.cli.table import count
-from toolrt.faces.exits import Exit, of_code, of_result
-from toolrt.faces.output import one_line, visible
+from toolrt.faces.cli.told import explain, tell
+from toolrt.faces.cli.watch import Opening, refuse_stdin, repeated
+from toolrt.faces.exits import Exit, of_code
 from toolrt.faces.yaml_text import to_yaml
 
 if TYPE_CHECKING:
+    from toolrt.core.calls import Caller
+    from toolrt.faces.cli.stopping import Stopping
     from toolrt.loading.findings import Finding
     from toolrt.runtime import Runtime
 
@@ -33,22 +33,15 @@ EXAMPLES = (
     ("toolrt run text.count_words text=@note.md", "a value from a file"),
     ("toolrt run text.count_words - < args.json", "arguments from stdin"),
     ("toolrt run files.size @args.json --dry-run", "what would be sent or run"),
+    ("toolrt run bank.pay invoice=A1 --wait=10m", "wait for a person's yes"),
+    ("toolrt run files.size @args.json --watch", "again after each change of a file"),
 )
 
 Gather = Callable[[dict[str, Any]], dict[str, Any]]
 """The arguments of the command line, given the tool's input schema."""
 
-_NEXT = {
-    "internal": "doctor",
-    "missing-credential": "doctor",
-    "unavailable": "doctor",
-    "unknown-tool": "list",
-}
-"""Code of a failure -> the verb that helps; for every other code it is `show`."""
-
-_MOST_EVIDENCE = 20
-_FOR_MODELS = "tell the operator"
-"""In a hint that has nothing to say to the operator."""
+_LONGEST = "1000d"
+"""A patience that outlasts every question."""
 
 
 class _RunVerb(Verb):
@@ -57,7 +50,7 @@ class _RunVerb(Verb):
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         written = list(args)
         try:
-            return super().parse_args(ctx, args)
+            return super().parse_args(ctx, _with_wait(args))
         except click.NoSuchOption as error:
             from toolrt.core.names import nearest  # noqa: PLC0415 - difflib, only for mistakes
 
@@ -75,7 +68,15 @@ class _RunVerb(Verb):
 @click.argument("arguments", nargs=-1, metavar="[ARGUMENT]...")
 @click.option("--json", "json_text", metavar="JSON", help="Arguments as a JSON object.")
 @click.option("--dry-run", is_flag=True, help="Show what would be sent or run; do nothing.")
-@click.option("--as", "as_", metavar="USER[:ROLE,…]", help="Call as somebody else.")
+@as_option("Call")
+@click.option(
+    "--wait",
+    callback=duration,
+    metavar="[=DURATION]",
+    help="If a person has to say yes: wait for it, then run; at most so long.",
+)
+@click.option("--watch", is_flag=True, help="Stay, and call again after each change of a file.")
+@click.option("--allow-foreign-config", is_flag=True, help="Let the folders belong to others.")
 @click.pass_obj
 def verb(
     settings: Settings,
@@ -84,7 +85,10 @@ def verb(
     arguments: tuple[str, ...],
     json_text: str | None,
     dry_run: bool,
-    as_: str | None,
+    as_: Guise | None,
+    wait: float | None,
+    watch: bool,
+    allow_foreign_config: bool,
 ) -> Exit:
     """Call TOOL and print what it gives.
 
@@ -92,97 +96,95 @@ def verb(
     else. A value after `:=` is JSON. Arguments also come from a file with a JSON object (`@file`),
     from stdin (`-`) or from `--json`; each argument is given once.
     """
-    call = _Call(settings, tool, _caller(as_))
+    if watch:
+        refuse_stdin(arguments)
+    is_attended = wait is not None or (sys.stdin.isatty() and sys.stderr.isatty())
+    call = _Call(settings, tool, as_, wait, Opening(watch, allow_foreign_config, is_attended))
     gather = _gathering(arguments, json_text)
-    try:
-        return asyncio.run(call.make(gather, dry_run=dry_run))
-    except asyncio.CancelledError:
-        raise click.Abort from None
+    return loop.run_harshly(lambda stopping: call.make(gather, stopping, dry_run=dry_run))
 
 
 class _Call:
-    """One call on its way from the command line to the screen."""
+    """One call on its way from the command line to the screen; `wait_s` is the patience for people,
+    None for none.
+    """
 
-    def __init__(self, settings: Settings, tool: str, caller: Caller) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        tool: str,
+        guise: Guise | None,
+        wait_s: float | None,
+        opening: Opening,
+    ) -> None:
+        self._opening = opening
         self._settings = settings
         self._screen = settings.screen
         self._tool = tool
-        self._caller = caller
+        self._guise = guise
+        self._wait_s = wait_s
 
-    async def make(self, gather: Gather, *, dry_run: bool) -> Exit:
+    async def make(self, gather: Gather, stopping: "Stopping", *, dry_run: bool) -> Exit:
         from toolrt import runtime  # noqa: PLC0415 - `--help` loads no runtime
 
+        self._stopping = stopping
         work = self._preview if dry_run else self._run
         try:
-            with Stopping() as self._stopping:
-                async with runtime.open(self._settings.project()) as opened:
-                    _mention(opened.findings, self._settings)
-                    return await work(opened, gather)
+            async with self._opening.opened(self._settings.project()) as opened:
+
+                def call() -> Awaitable[Exit]:
+                    caller = caller_of(opened.snapshot, self._guise, self._settings)
+                    return work(opened, gather, caller)
+
+                _mention(opened.findings, self._settings)
+                is_once = not self._opening.watch
+                return await (call() if is_once else repeated(opened, call, self._settings))
         except runtime.BrokenProjectError as error:
             raise broken(error.compiled, self._settings) from error
 
-    async def _run(self, opened: "Runtime", gather: Gather) -> Exit:
+    async def _run(self, opened: "Runtime", gather: Gather, caller: "Caller") -> Exit:
         with witnessed(is_verbose=self._screen.is_verbose) as witness:
-            result = await self._result(opened, gather)
+            result = await self._result(opened, gather, caller)
         self._stopping.check()
-        self._screen.show(result.document(), lambda: _text(result))
-        if result.error:
-            self._explain(result.error, result.attempts)
-        if witness.bug:
-            self._tell_bug(witness.bug)
-        if result.status == "partial":
-            self._screen.say("partial: there was more; `result.max_size` says how much is shown")
-        return of_result(result)
+        return tell(self._settings, result, witness.cause)
 
-    async def _result(self, opened: "Runtime", gather: Gather) -> ToolResult:
+    async def _result(self, opened: "Runtime", gather: Gather, caller: "Caller") -> ToolResult:
         try:
-            arguments = gather(self._schema(opened))
+            arguments = gather(schema_for(opened.snapshot, self._tool, caller))
         except RefusedError as refusal:
-            return opened.refuse(self._tool, refusal, self._caller)
+            return opened.refuse(self._tool, refusal, caller)
         self._stopping.be_gentle()
         async with watched(self._tool, self._screen) as progress:
-            return await opened.call(
-                self._tool, arguments, caller=self._caller, on_progress=progress.report
+            result = await opened.call(
+                self._tool, arguments, caller=caller, on_progress=progress.report
             )
+        if result.pause is None or self._wait_s is None:
+            return result
+        from toolrt.faces.cli.approvals_wait import answered  # noqa: PLC0415 - few calls wait
 
-    async def _preview(self, opened: "Runtime", gather: Gather) -> Exit:
+        return await answered(opened, result, self._wait_s, self._settings)
+
+    async def _preview(self, opened: "Runtime", gather: Gather, caller: "Caller") -> Exit:
         document: dict[str, Any] = {"schema": SCHEMA, "tool": self._tool, "dry_run": True}
         try:
-            arguments = gather(self._schema(opened))
-            seen = await opened.preview(self._tool, arguments, caller=self._caller)
+            arguments = gather(schema_for(opened.snapshot, self._tool, caller))
+            seen = await opened.preview(self._tool, arguments, caller=caller)
         except CallError as error:
             failure = Failure.of(error)
             self._screen.show({**document, "error": failure.document()}, lambda: "")
-            self._explain(failure)
+            explain(self._settings, self._tool, failure)
             return of_code(failure.code)
         seen.pop("tool", None)
         self._screen.show({**document, **seen}, lambda: to_yaml(seen).rstrip("\n"))
         return Exit.OK
 
-    def _schema(self, opened: "Runtime") -> dict[str, Any]:
-        entry = opened.snapshot.tools.get(self._tool)
-        return entry.input_schema if entry else {}
 
-    def _tell_bug(self, bug: BaseException) -> None:
-        if self._screen.is_verbose:
-            show_trace(bug)
-        self._screen.complain(f"this is a bug of toolrt; {reported(bug, sys.argv[1:])}")
-
-    def _explain(self, failure: Failure, attempts: int = 0) -> None:
-        """What failed and what to do, on stderr; the document says it in its own way."""
-        if self._screen.format != "text":
-            return
-        many = f" ({attempts} attempts)" if attempts > 1 else ""
-        next_ = self._settings.command(_NEXT.get(failure.code, f"show {self._tool}"))
-        said = explained(
-            self._screen,
-            failure.code,
-            f"{_message(failure)}{many}",
-            more=[*_faults(failure), *_evidence(failure)],
-            hint=_hint(failure),
-            next_=next_,
-        )
-        self._screen.complain(said)
+def _with_wait(args: Sequence[str]) -> list[str]:
+    """`--wait` by itself takes no value from what follows it: it waits as long as the question."""
+    end = args.index("--") if "--" in args else len(args)
+    return [
+        f"--wait={_LONGEST}" if arg == "--wait" and at < end else arg for at, arg in enumerate(args)
+    ]
 
 
 def _as_argument(option: str, args: Sequence[str]) -> str:
@@ -199,9 +201,7 @@ def _as_argument(option: str, args: Sequence[str]) -> str:
 
 
 def _mention(findings: Sequence["Finding"], settings: Settings) -> None:
-    """A line about rules that nothing enforces yet; verbose, one about all warnings."""
-    if any(one.fault.code == "not-yet" and one.path[:1] == ("rules",) for one in findings):
-        settings.screen.say("warning: `rules` in policies.d do nothing yet; no rule is enforced")
+    """Verbose: a line about the warnings."""
     if findings and settings.screen.is_verbose:
         many = count(len(findings), "warning")
         settings.screen.say(f"{many}; see {settings.command('check')}")
@@ -214,67 +214,3 @@ def _gathering(tokens: tuple[str, ...], json_text: str | None) -> Gather:
         return gather(tokens, json_text, schema)
 
     return gather_for
-
-
-def _caller(as_: str | None) -> Caller:
-    """The person at the terminal, or the one that `--as` names."""
-    if as_ is None:
-        return Caller(_os_user())
-    principal, colon, roles = as_.partition(":")
-    named = roles.split(",") if colon else []
-    if not principal or not all(named):
-        wanted = "write --as USER or --as USER:ROLE,…, such as --as ann:finance"
-        raise Misuse(f"`--as {as_}` names no user with roles", hint=wanted)
-    return Caller(principal, tuple(named))
-
-
-def _os_user() -> str:
-    import pwd  # noqa: PLC0415 - only calls need it
-
-    try:
-        return pwd.getpwuid(os.getuid()).pw_name
-    except KeyError:
-        return f"uid-{os.getuid()}"
-
-
-def _text(result: ToolResult) -> str:
-    """What a successful call shows: its text, else its data as JSON."""
-    if result.error:
-        return ""
-    if result.text or result.data is None or result.data == "":
-        return visible(result.text.removesuffix("\n"))
-    return visible(json.dumps(result.data, ensure_ascii=False, indent=2))
-
-
-def _message(failure: Failure) -> str:
-    """The message; only what it comes to when each fault has a line of its own."""
-    many = len(_faults(failure))
-    if not many:
-        return failure.message
-    if failure.code == "missing-arguments":
-        return f"{many} arguments are missing"
-    return f"{many} things are wrong with the arguments"
-
-
-def _faults(failure: Failure) -> list[str]:
-    """A line for each fault of refused arguments, when there are several."""
-    faults = failure.details.get("faults", ())
-    return [f"  {one_line(fault['message'])}" for fault in faults] if len(faults) > 1 else []
-
-
-def _evidence(failure: Failure) -> list[str]:
-    """What the tool said about it, where the message does not hold all of it."""
-    keys = ("stdout", "stderr", "excerpt")
-    texts = [str(failure.details.get(key) or "").strip() for key in keys]
-    lines = [line for text in texts if text not in failure.message for line in text.splitlines()]
-    return [f"  {visible(line)}" for line in lines[-_MOST_EVIDENCE:]]
-
-
-def _hint(failure: Failure) -> str | None:
-    """The hint in the command line's own words, where the model's do not fit."""
-    if failure.code == "unavailable" and _FOR_MODELS in (failure.hint or ""):
-        return None
-    if failure.code == "missing-arguments" and "faults" in failure.details:
-        pointers = [fault["pointer"] for fault in failure.details["faults"]]
-        return "add " + " ".join(f"{pointer.strip('/')}=…" for pointer in pointers)
-    return failure.hint

@@ -7,6 +7,7 @@ import click
 
 from toolrt.core.redaction import redacted_value
 from toolrt.core.results import SCHEMA
+from toolrt.faces.cli.caller import Guise, as_option, caller_of, seen_by
 from toolrt.faces.cli.list import described
 from toolrt.faces.cli.names import compiled_files, complete_tool, require_tool
 from toolrt.faces.cli.options import Settings, Verb
@@ -30,30 +31,34 @@ EXAMPLES = (
 @click.command("show", cls=Verb, examples=EXAMPLES)
 @click.argument("tool", shell_complete=complete_tool)
 @click.option("--resolved", is_flag=True, help="The merged manifest, each value with its origin.")
+@as_option("Look")
 @click.pass_obj
-def verb(settings: Settings, *, tool: str, resolved: bool) -> Exit:
+def verb(settings: Settings, *, tool: str, resolved: bool, as_: Guise | None) -> Exit:
     """Show TOOL: what it is for, what it takes, what bounds it, where it is written."""
-    snapshot, files = compiled_files(settings)
+    whole, files = compiled_files(settings)
+    snapshot, hidden = seen_by(whole, caller_of(whole, as_, settings))
     entry = require_tool(snapshot, tool, settings)
     screen = settings.screen
     if resolved:
         document = {"schema": SCHEMA, "name": entry.name, **_resolved_document(entry)}
         screen.show(document, lambda: _resolved_text(entry))
         return Exit.OK
+    is_hidden = entry.name in hidden
     screen.show(
-        {"schema": SCHEMA, **described(entry), **_limits(entry)},
-        lambda: _text(entry, files, screen),
+        {"schema": SCHEMA, **described(entry, is_hidden=is_hidden), **_limits(entry)},
+        lambda: _text(entry, files, screen, is_hidden=is_hidden),
     )
     return Exit.OK
 
 
-def _text(tool: "ToolEntry", files: "LoadedFiles", screen: Screen) -> str:
+def _text(tool: "ToolEntry", files: "LoadedFiles", screen: Screen, *, is_hidden: bool) -> str:
     call = one_line(signature(tool.name, tool.input_schema))
     name, _, arguments = call.partition("(")
     parts = [f"{screen.paint(name, bold=True)}({arguments}", ""]
     parts += [f"  {line}".rstrip() for line in visible(tool.description.strip()).split("\n")]
     parts += ["", *_parameter_lines(tool, screen)]
-    parts += aligned([fact for fact in _facts(tool, files) if fact[1]])
+    facts = [*_facts(tool, files), ["hidden", "the rules hide it from you" * is_hidden]]
+    parts += aligned([fact for fact in facts if fact[1]])
     return "\n".join(parts)
 
 
@@ -163,7 +168,8 @@ def _built_in(tool: "ToolEntry") -> dict[str, Any]:
     }
 
 
-def _resolved(tool: "ToolEntry") -> dict[str, Any]:
+def resolved_of(tool: "ToolEntry") -> dict[str, Any]:
+    """The merged manifest of a tool, with what holds where nothing is written."""
     said = {"description": tool.description, "input_schema": tool.input_schema}
     unwritten = {key: said[key] for key in _of_signature(tool)}
     made = _laid_over({**unwritten, **_built_in(tool)}, tool.layered.merged)
@@ -192,7 +198,7 @@ def _laid_over(low: Mapping[str, Any], high: Mapping[str, Any]) -> dict[str, Any
     return made
 
 
-def _origin(tool: "ToolEntry", path: Path) -> str:
+def origin_of(tool: "ToolEntry", path: Path) -> str:
     """Where the value at `path` comes from: the longest written path above it."""
     for end in range(len(path), 0, -1):
         found = tool.origins.get(".".join(map(str, path[:end])))
@@ -202,10 +208,31 @@ def _origin(tool: "ToolEntry", path: Path) -> str:
 
 
 def _resolved_text(tool: "ToolEntry") -> str:
-    made = to_yaml({tool.name: _resolved(tool)}, lambda path: _origin(tool, path[1:]))
-    return visible(made.rstrip("\n"))
+    made = to_yaml({tool.name: resolved_of(tool)}, lambda path: origin_of(tool, path[1:]))
+    return visible("\n".join([made.rstrip("\n"), *map(_conditional_text, _conditional(tool))]))
+
+
+def _conditional_text(setting: Mapping[str, Any]) -> str:
+    options = ", ".join(setting["options"])
+    return f"# {setting['at']} sets {options} for some callers: {one_line(setting['when'])}"
 
 
 def _resolved_document(tool: "ToolEntry") -> dict[str, Any]:
     filled = dict.fromkeys(_of_signature(tool), "signature")
-    return {"resolved": _resolved(tool), "origins": {**tool.origins, **filled}}
+    return {
+        "resolved": resolved_of(tool),
+        "origins": {**tool.origins, **filled},
+        "conditional": _conditional(tool),
+    }
+
+
+def _conditional(tool: "ToolEntry") -> list[dict[str, Any]]:
+    """Settings that hold for some callers only: where they stand, and for whom they are."""
+    return [
+        {
+            "at": f"{layer.document.file}:{layer.document.span(layer.prefix).line}",
+            "when": condition.text,
+            "options": sorted(layer.data),
+        }
+        for layer, condition in (tool.variants.written if tool.variants else ())
+    ]

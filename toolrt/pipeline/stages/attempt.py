@@ -40,7 +40,8 @@ class _Trying:
 
         What it needs of the tool is looked up here and not per call.
         """
-        call, begin, keep = self._call(), self._begin(), self.equipment.deadlines.keep
+        call, keep, never_waits = self._call(), self.equipment.deadlines.keep, self._never_waits()
+        begin = self._begin() or call
         shortest_s = MIN_ATTEMPT_S
         attempt_s, budget = self.entry.manifest.timeout.attempt, self.retrying.budget
         monotonic, again = self.equipment.clock.monotonic, self.again
@@ -53,7 +54,7 @@ class _Trying:
                 if left_s < shortest_s:
                     raise AttemptTimeoutError("there was no time left to try", sent="never")
                 invocation.attempts += 1
-                answer = call(invocation) if begin is None else begin(invocation)
+                answer = await call(invocation) if never_waits else begin(invocation)
                 if not isinstance(answer, Answer):
                     answer = await keep(answer, invocation, min(left_s, attempt_s))
                 if monotonic() > invocation.deadline:
@@ -70,18 +71,23 @@ class _Trying:
 
         return once
 
+    def _never_waits(self) -> bool:
+        """Whether the binding's word is that its call needs no deadline, and no secret is late."""
+        return getattr(self.entry.binding, "never_waits", False) and not self._runs_commands()
+
     def _begin(self) -> Begin | None:
         """How a binding gives an answer that there is no need to wait for, if it can."""
-        if self.entry.references and self.equipment.references.runs_commands:
-            return None
         begin: Begin | None = getattr(self.entry.binding, "begin", None)
-        return begin
+        return None if self._runs_commands() else begin
+
+    def _runs_commands(self) -> bool:
+        return bool(self.entry.references) and self.equipment.references.runs_commands
 
     def _call(self) -> Callable[[Invocation], Coroutine[Any, Any, Answer]]:
         """The binding's call; where secrets come from a command, that runs off the loop before."""
         call, references = self.entry.binding.call, self.equipment.references
         wanted = self.entry.references
-        if not wanted or not references.runs_commands:
+        if not self._runs_commands():
             return call
 
         async def prepared(invocation: Invocation) -> Answer:

@@ -1,6 +1,9 @@
 """find: from a name to a tool that can be called; everything else is refused here."""
 
+from collections.abc import Iterator
+
 from toolrt.catalog.snapshot import Snapshot, ToolEntry
+from toolrt.core.calls import Invocation
 from toolrt.core.errors import RefusedError
 from toolrt.core.names import did_you_mean
 from toolrt.schemas.plain import without_surrogates
@@ -11,32 +14,44 @@ def plain_name(name: object) -> str:
     return str.__str__(name) if isinstance(name, str) else f"<{type(name).__name__}>"
 
 
-def find(snapshot: Snapshot, name: str) -> ToolEntry:
+def find(snapshot: Snapshot, name: str, invocation: Invocation) -> ToolEntry:
     """The tool of that name. Raises RefusedError `unknown-tool` with the nearest name."""
     entry = snapshot.tools.get(name)
     if entry is None:
-        raise unknown_tool(snapshot, name)
+        raise unknown_tool(snapshot, name, invocation)
     return entry
 
 
 def usable(entry: ToolEntry) -> ToolEntry:
-    """The tool itself. Raises RefusedError when it cannot run, or this version may not run it."""
+    """The tool itself. Raises RefusedError when it cannot run for now."""
     if entry.blocked is not None:
         raise RefusedError(
             f"`{entry.name}` is unavailable: {entry.unavailable}",
             code="unavailable",
             hint="tell the operator; another tool may do",
         )
-    if entry.refusal is not None:
-        raise RefusedError(
-            f"`{entry.name}` is refused: {entry.refusal}",
-            code="approval-unavailable",
-            hint="nothing ran, and nothing you send changes that; tell the operator",
-        )
     return entry
 
 
-def unknown_tool(snapshot: Snapshot, name: str) -> RefusedError:
+def visible(snapshot: Snapshot, invocation: Invocation) -> Iterator[ToolEntry]:
+    """The tools that the caller of `invocation` may see (P15)."""
+    return (entry for entry in snapshot.tools.values() if is_visible(entry, invocation))
+
+
+def is_visible(entry: ToolEntry, invocation: Invocation) -> bool:
+    """Whether no rule hides the tool from the caller of `invocation` (P15)."""
+    decider = entry.for_caller(invocation).decider
+    return decider is None or not decider.may_hide or not decider.is_hidden(invocation)
+
+
+def unknown_tool(
+    snapshot: Snapshot, name: str, invocation: Invocation | None = None
+) -> RefusedError:
+    """What is said of a name that is no tool, or none that the caller may see.
+
+    The nearest name is one that the caller may see, and never the hidden one itself.
+    """
     shown = without_surrogates(name[:100])
-    hint = did_you_mean(shown, snapshot.tools) or "list the tools to see what there is"
+    seen = [entry.name for entry in visible(snapshot, invocation)] if invocation else ()
+    hint = did_you_mean(shown, seen) or "list the tools to see what there is"
     return RefusedError(f"there is no tool `{shown}`", code="unknown-tool", hint=hint)

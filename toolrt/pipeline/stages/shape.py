@@ -8,13 +8,13 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
-from pydantic_core import to_json
+from pydantic_core import SchemaSerializer, to_json
 
 from toolrt.catalog.snapshot import ToolEntry
 from toolrt.core.calls import Invocation
 from toolrt.core.errors import BindingError, CallError
 from toolrt.core.redaction import Redactor, without_credentials
-from toolrt.core.results import Answer, Failure, Outcome, ToolResult
+from toolrt.core.results import Answer, Failure, Outcome, Pause, ToolResult
 from toolrt.expressions.scope import ABSENT, Scope
 from toolrt.pipeline.stage import Equipment
 from toolrt.schemas.plain import MAX_DIGITS, without_surrogates
@@ -27,16 +27,29 @@ _DIGITS = bytes.maketrans(b"123456789", b"000000000")
 _LONG_NUMBER = b"0" * (MAX_DIGITS + 1)
 _NEW = tuple.__new__
 """A named tuple made positionally, without the detour through its constructor: twice as fast."""
+_WRITE = SchemaSerializer({"type": "any"}).to_json
+"""As `to_json` for what is plain, 0.15 us sooner, for it has read its options already."""
 NO_CONTEXT: Mapping[str, Any] = MappingProxyType({})
 
 
 class Shape:
     """Makes results of one tool."""
 
-    __slots__ = ("entry", "is_selective", "max_size", "redactor", "references", "shaping")
+    __slots__ = (
+        "entry",
+        "is_selective",
+        "max_size",
+        "monotonic",
+        "name",
+        "redactor",
+        "references",
+        "shaping",
+    )
 
     def __init__(self, entry: ToolEntry, equipment: Equipment) -> None:
         self.entry = entry
+        self.name = entry.name
+        self.monotonic = equipment.clock.monotonic
         self.shaping = entry.shaping
         self.max_size = entry.shaping.max_size
         self.references = equipment.references
@@ -45,12 +58,14 @@ class Shape:
 
     def result(self, invocation: Invocation, outcome: Outcome) -> ToolResult:
         """The result of a call; what goes wrong in here is a failure of the tool, too."""
-        if isinstance(outcome, Failure):
-            return self.failure(invocation, outcome)
         try:
-            return self._success(invocation, outcome)
+            if isinstance(outcome, Answer):
+                return self._success(invocation, outcome)
         except CallError as error:
             return self.failure(invocation, Failure.of(error))
+        if isinstance(outcome, Pause):
+            return paused_result(invocation, self.entry.name, outcome)
+        return self.failure(invocation, outcome)
 
     def failure(self, invocation: Invocation, failure: Failure) -> ToolResult:
         rules = self.entry.path_rules
@@ -72,7 +87,7 @@ class Shape:
             shown = mask(text)
             text, data = shown, shown if data is text else self.redactor.value(data, mask)
         try:
-            written = to_json(data)
+            written = _WRITE(data)
         except ValueError as error:  # broken text, and what pydantic cannot write, are such
             raise _no_json(error) from error
         size = len(written)
@@ -84,16 +99,17 @@ class Shape:
         if len(text) * 4 > self.max_size:
             whole, text = text, cut_text(text, self.max_size)
             is_cut = is_cut or text is not whole
+        monotonic = self.monotonic
         return _NEW(
             ToolResult,
             (
                 invocation.call_id,
-                self.entry.name,
+                self.name,
                 "partial" if is_cut else "success",
                 text,
                 data,
                 None,
-                invocation.clock.monotonic() - invocation.started,
+                monotonic() - invocation.started,
                 invocation.attempts,
                 invocation.generation,
                 False,
@@ -101,6 +117,7 @@ class Shape:
                 {"notes": self.redactor.value(invocation.notes)}
                 if invocation.notes
                 else NO_CONTEXT,
+                None,
             ),
         )
 
@@ -141,6 +158,20 @@ def failed_result(invocation: Invocation, tool: str, failure: Failure) -> ToolRe
         invocation.clock.monotonic() - invocation.started,
         invocation.attempts,
         invocation.generation,
+    )
+
+
+def paused_result(invocation: Invocation, tool: str, pause: Pause) -> ToolResult:
+    """The result of a call that waits for people."""
+    return ToolResult(
+        invocation.call_id,
+        tool,
+        "paused",
+        pause.message,
+        time_s=invocation.clock.monotonic() - invocation.started,
+        attempts=invocation.attempts,
+        generation=invocation.generation,
+        pause=pause,
     )
 
 

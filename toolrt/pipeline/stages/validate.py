@@ -3,7 +3,7 @@
 What comes out is what every later stage and the binding see.
 """
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 
 from toolrt.catalog.snapshot import Rejection, ToolEntry
 from toolrt.core.calls import Invocation
@@ -19,16 +19,17 @@ from toolrt.schemas.arguments import ArgumentChecker
 def validate(entry: ToolEntry, _equipment: Equipment, following: Chain) -> Chain:
     """Check the arguments; refuse with every fault at once."""
     check = entry.checker.check
-    steps = _further_steps(entry)
+    steps = further_steps(entry)
 
-    async def handle(invocation: Invocation) -> Outcome:
+    def handle(invocation: Invocation) -> Awaitable[Outcome]:
+        """There is nothing to wait for, and a coroutine more would cost 0.15 us a call."""
         try:
             invocation.arguments = check(invocation.arguments)
             for step in steps:
                 step(entry, invocation)
         except CallError as error:
-            return Failure.of(error)
-        return await following(invocation)
+            return _refused(Failure.of(error))
+        return following(invocation)
 
     async def handle_coerced(invocation: Invocation) -> Outcome:
         try:
@@ -41,19 +42,33 @@ def validate(entry: ToolEntry, _equipment: Equipment, following: Chain) -> Chain
     return handle if entry.manifest.coerce == "none" else handle_coerced
 
 
+async def _refused(failure: Failure) -> Outcome:
+    return failure
+
+
 Step = Callable[[ToolEntry, Invocation], None]
 
 
-def _further_steps(entry: ToolEntry) -> list[Step]:
-    """What this tool needs beyond its schema; most need nothing."""
+def further_steps(entry: ToolEntry, *, binds: bool = True) -> list[Step]:
+    """What this tool needs beyond its schema; most need nothing.
+
+    `binds` false leaves bound parameters as they are, where they were filled before.
+    """
     steps: list[Step] = []
-    if entry.parameters.bound:
+    if entry.parameters.bound and binds:
         steps.append(bound_adder(entry))
     if entry.path_rules is not None:
         steps.append(_resolve_paths)
+    if entry.form is not None and binds:
+        steps.append(_check_form)
     if entry.rejections:
         steps.append(reject)
     return steps
+
+
+def _check_form(entry: ToolEntry, invocation: Invocation) -> None:
+    """Raise RefusedError where the arguments make no form that a person could fill in."""
+    entry.asked_schema(invocation.arguments)
 
 
 def _resolve_paths(entry: ToolEntry, invocation: Invocation) -> None:

@@ -1,0 +1,46 @@
+"""The back ends that every contract is held against, each with an empty database."""
+
+import tempfile
+from pathlib import Path
+
+import pytest
+from approval_desk import Desk
+
+from toolrt.stores.sqlite import SqliteDatabase
+
+
+def sqlite(folder):
+    return SqliteDatabase(folder / ".toolrt" / "state.db", busy_s=0.2)
+
+
+BACK_ENDS = {"sqlite": sqlite}
+
+
+MEMORY = Path("/dev/shm")
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """An empty folder, in memory where there is one: what is written there is soon safe."""
+    if not MEMORY.is_dir():
+        yield tmp_path
+        return
+    with tempfile.TemporaryDirectory(dir=MEMORY) as path:
+        yield Path(path)
+
+
+@pytest.fixture(params=BACK_ENDS.values(), ids=list(BACK_ENDS))
+async def database(request, anyio_backend, folder):
+    database = request.param(folder)
+    yield database
+    await database.close()
+
+
+@pytest.fixture
+def desk(database):
+    return Desk(database)
+
+
+@pytest.fixture
+def moments(desk):
+    return desk.moments

@@ -1,0 +1,140 @@
+"""Approvals and grants as every face shows them to a program: JSON-ready, times in UTC."""
+
+import json
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from typing import Any
+
+from toolrt.core.decisions import Group
+from toolrt.core.results import SCHEMA
+from toolrt.stores.approval_votes import Vote, is_excluded
+from toolrt.stores.approvals import Approval
+from toolrt.stores.grants import Grant
+from toolrt.stores.moments import Moment
+
+
+def approval_document(record: Approval, votes: Iterable[Vote]) -> dict[str, Any]:
+    """All of one approval: what is asked, by whom, what it needs and has, what will run."""
+    votes = list(votes)
+    return {
+        **approval_summary(record),
+        "call_id": record.call_id,
+        "generation": record.generation,
+        "rules": list(record.rules),
+        "note": record.terms.note,
+        "terms": {
+            "groups": [group_document(each, record, votes) for each in record.terms.groups],
+            "exclude_requester": record.terms.exclude_requester,
+            "scopes": list(record.terms.scopes),
+        },
+        "votes": [_vote(each, record) for each in votes],
+        "asked_arguments": json.loads(record.asked_arguments),
+        "arguments": json.loads(record.arguments),
+        "will_run": json.loads(record.view) if record.view else None,
+        "final_hash": record.final_hash,
+        "edited_by": record.edited_by,
+        "fields": json.loads(record.fields) if record.fields else None,
+        "outcome": json.loads(record.outcome) if record.outcome else None,
+    }
+
+
+def approval_summary(record: Approval) -> dict[str, Any]:
+    """What a list has of one."""
+    return {
+        "schema": SCHEMA,
+        "id": record.id,
+        "state": record.state,
+        "mode": record.mode,
+        "tool": record.tool,
+        "reason": record.reason,
+        "asked_by": asker(record),
+        "created_at": _time(record.created),
+        "expires_at": _time(record.expires),
+        "execute_by": _time(record.execute_by),
+        "ended_at": _time(record.ended),
+    }
+
+
+def group_document(group: Group, record: Approval, votes: Iterable[Vote]) -> dict[str, Any]:
+    """Who must say yes, how many of them, and how many did."""
+    return {
+        "roles": list(group.roles),
+        "principals": list(group.principals),
+        "count": group.count,
+        "have": have(group, record, votes),
+    }
+
+
+def have(group: Group, record: Approval, votes: Iterable[Vote]) -> int:
+    """How many of the group said yes to what will run."""
+    return sum(
+        vote.verdict == "approve"
+        and vote.final_hash == record.final_hash
+        and group.holds(vote.actor, vote.roles)
+        and not is_excluded(record.terms, {record.principal}, vote.actor)
+        for vote in votes
+    )
+
+
+def asked_fields(record: Approval) -> dict[str, Any]:
+    """What a person fills in: the JSON Schema of each field by its name."""
+    made: dict[str, Any] = json.loads(record.fields)["properties"] if record.fields else {}
+    return made
+
+
+def asker(record: Approval) -> dict[str, Any]:
+    """Who made the call."""
+    known = json.loads(record.caller)
+    return {key: known.get(key) for key in ("principal", "roles", "tenant", "session")}
+
+
+def grant_document(grant: Grant, now: Moment) -> dict[str, Any]:
+    """A standing yes; an argument of `pattern` that is null may have any value."""
+    return {
+        "schema": SCHEMA,
+        "id": grant.id,
+        "state": grant_state(grant, now),
+        "scope": grant.scope,
+        "tool": grant.tool,
+        "principal": grant.principal,
+        "tenant": grant.tenant,
+        "session": grant.session,
+        "pattern": dict(grant.pattern),
+        "granted_by": grant.granted_by,
+        "approval_id": grant.approval_id,
+        "uses": grant.uses,
+        "max_uses": grant.max_uses,
+        "revoked_by": grant.revoked_by,
+        "created_at": _time(grant.created),
+        "expires_at": _time(grant.expires),
+    }
+
+
+def grant_state(grant: Grant, now: Moment) -> str:
+    """`live`, or why it answers no call any more."""
+    if grant.revoked_by is not None:
+        return "revoked"
+    if grant.expires.remaining_s(now) <= 0:
+        return "expired"
+    return "live" if grant.uses < grant.max_uses else "used up"
+
+
+def _vote(vote: Vote, record: Approval) -> dict[str, Any]:
+    return {
+        "actor": vote.actor,
+        "roles": list(vote.roles),
+        "channel": vote.channel,
+        "verdict": vote.verdict,
+        "note": vote.note,
+        "at": _iso(vote.at),
+        "counts": vote.final_hash == record.final_hash,
+    }
+
+
+def _time(moment: Moment | None) -> str | None:
+    return None if moment is None else _iso(moment.wall)
+
+
+def _iso(wall: float) -> str:
+    at = datetime.fromtimestamp(wall, UTC).isoformat(timespec="seconds")
+    return at.replace("+00:00", "Z")

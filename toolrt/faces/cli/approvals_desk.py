@@ -1,0 +1,142 @@
+"""Where a person at the terminal decides: the project opened, and who they are to it.
+
+Refusals and a store that cannot be used end the verb here, with the next command to try.
+"""
+
+from collections.abc import Callable, Coroutine, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from toolrt.core.calls import Caller
+from toolrt.core.errors import CallError, ProjectError
+from toolrt.faces.cli import loop
+from toolrt.faces.cli.caller import at_terminal
+from toolrt.faces.cli.durations import ago
+from toolrt.faces.cli.names import compiled
+from toolrt.faces.cli.options import Settings
+from toolrt.faces.cli.told import SHORT_ID
+from toolrt.faces.exits import Exit, Stop, of_code
+
+if TYPE_CHECKING:
+    from toolrt.pipeline.approvals import Approvals
+    from toolrt.runtime import Runtime
+    from toolrt.stores.approvals import Approval, Moved
+    from toolrt.stores.moments import Moment
+
+_STATUS = {"not-found": Exit.NOT_FOUND, "access-denied": Exit.DENIED}
+"""Code -> status, where an approval is not like a call."""
+
+_NEXT = {"access-denied": "check", "invalid-arguments": "approvals list"}
+_VERBS = {"approve": "approved", "deny": "denied"}
+
+
+@dataclass(frozen=True, slots=True)
+class Desk:
+    """An open project, its approvals, and the person at the terminal."""
+
+    settings: Settings
+    opened: "Runtime"
+    approvals: "Approvals"
+    by: Caller
+
+    @property
+    def now(self) -> "Moment":
+        from toolrt.stores.moments import SystemMoments  # noqa: PLC0415 - `--help` loads no store
+
+        return SystemMoments().now()
+
+    def command(self, verb: str, record: "Approval", more: str = "") -> str:
+        """A command about an approval, to suggest."""
+        return self.settings.command(f"approvals {verb} {record.id[:SHORT_ID]}{more}")
+
+    def done(self, moved: "Moved") -> "Approval":
+        """The record after a change. Raises Stop where it was not made."""
+        if moved.code is None:
+            return moved.record
+        earlier = moved.earlier
+        by = ""
+        if earlier is not None:
+            said = ago(self.now.wall - earlier.at)
+            by = f": {_VERBS[earlier.verdict]} by {earlier.actor}, {said}"
+        raise Stop(
+            _status(moved.code),
+            f"{moved.record.tool}: {moved.message}{by}",
+            code=moved.code,
+            next_=self.command("show", moved.record),
+        )
+
+
+def at_desk(settings: Settings, work: Callable[[Desk], Coroutine[Any, Any, Exit]]) -> Exit:
+    """Open the project for the person at the terminal and do `work` there."""
+    return loop.run(lambda: _opened(settings, work))
+
+
+async def _opened(settings: Settings, work: Callable[[Desk], Coroutine[Any, Any, Exit]]) -> Exit:
+    from toolrt import runtime  # noqa: PLC0415 - `--help` loads no runtime
+
+    try:
+        async with runtime.open(settings.project()) as opened:
+            by = at_terminal(opened.snapshot.identities)
+            _check_known(by, settings)
+            with refusals(settings):
+                return await work(Desk(settings, opened, opened.approvals.through("cli"), by))
+    except ProjectError:
+        compiled(settings)  # ends the verb with all that is wrong
+        raise
+
+
+@contextmanager
+def refusals(settings: Settings, next_: str | None = None) -> Iterator[None]:
+    """What is refused, and a store that fails, end the verb; `next_` is the verb to try then."""
+    from toolrt.stores.base import StoreError  # noqa: PLC0415 - `--help` loads no store
+
+    try:
+        yield
+    except CallError as error:
+        raise Stop(
+            _status(error.code),
+            _message(error),
+            code=error.code,
+            hint=_hint(error),
+            next_=settings.command(next_ or _NEXT.get(error.code, "approvals list")),
+        ) from error
+    except StoreError as error:
+        raise Stop(
+            Exit.TOOL_FAILED,
+            error.message,
+            code="unavailable",
+            hint=error.hint,
+            next_=settings.command("doctor"),
+        ) from error
+
+
+def _message(error: CallError) -> str:
+    faults = error.details.get("faults", ())
+    return "; ".join(str(fault["message"]) for fault in faults) or error.message
+
+
+def _hint(error: CallError) -> str | None:
+    """The hint; where arguments are at fault, in the words of who fills them in here."""
+    faults = error.details.get("faults", ())
+    if not faults:
+        return error.hint
+    if error.code != "missing-arguments":
+        return None
+    return "add " + " ".join(f"--edit {fault['pointer'].strip('/')}=…" for fault in faults)
+
+
+def _status(code: str) -> Exit:
+    return _STATUS.get(code) or of_code(code)
+
+
+def _check_known(by: Caller, settings: Settings) -> None:
+    if by.may:
+        return
+    raise Stop(
+        Exit.DENIED,
+        f"{by.principal} is not among the `identities` of toolrt.yaml",
+        code="access-denied",
+        hint="an identity with `os_user` and `may: [approve]` lets somebody decide here",
+        next_=settings.command("check"),
+    )

@@ -1,0 +1,131 @@
+"""`toolrt approvals watch`: new questions as they come; on a terminal a key decides."""
+
+import asyncio
+import select
+import sys
+from typing import TYPE_CHECKING
+
+import click
+
+from toolrt.faces.cli.approvals_desk import Desk, at_desk, refusals
+from toolrt.faces.cli.endings import explained
+from toolrt.faces.cli.options import Settings, Verb
+from toolrt.faces.cli.told import SHORT_ID
+from toolrt.faces.exits import Exit, Stop
+from toolrt.faces.output import to_json
+
+if TYPE_CHECKING:
+    from toolrt.faces.cli.keys import Keys
+    from toolrt.stores.approvals import Approval
+
+_EVERY_S = 0.2
+_MOST = 1000
+_KEYS = "[a]pprove  [d]eny  [s]kip"
+
+
+@click.command(
+    "watch",
+    cls=Verb,
+    examples=(
+        ("toolrt approvals watch", "on a terminal: decide by a key"),
+        ("toolrt approvals watch -o jsonl", "for a program: a document a line"),
+    ),
+)
+@click.pass_obj
+def watch(settings: Settings) -> Exit:
+    """Show each call that begins to wait for a person, and those that do already. ^C ends it."""
+    try:
+        return at_desk(settings, _watch)
+    except (click.Abort, KeyboardInterrupt):
+        return Exit.OK
+
+
+async def _watch(desk: Desk) -> Exit:
+    screen = desk.settings.screen
+    screen.say("watching for calls that wait for a person; ^C ends it")
+    if screen.format != "text" or not (sys.stdin.isatty() and screen.out.isatty()):
+        return await _follow(desk, None)
+    from toolrt.faces.cli.keys import keys  # noqa: PLC0415 - only terminals have them
+
+    with keys() as typed:
+        return await _follow(desk, typed)
+
+
+async def _follow(desk: Desk, typed: "Keys | None") -> Exit:
+    """Shows every question once, and again after an edit, until interrupted or nobody reads."""
+    known: set[tuple[str, str]] = set()
+    while _is_read(desk.settings.screen.out.fileno()):
+        pending = await desk.approvals.listed(("pending",), _MOST)
+        for record in reversed(pending):
+            if (record.id, record.final_hash) in known:
+                continue
+            await _tell(desk, record)
+            if typed is not None:
+                await _decide(desk, record, typed)
+        known = {(each.id, each.final_hash) for each in pending}
+        await asyncio.sleep(_EVERY_S)
+    return Exit.OK
+
+
+def _is_read(descriptor: int) -> bool:
+    """Whether somebody is left at the other end of a pipe; always, where it is none."""
+    polled = select.poll()
+    polled.register(descriptor, 0)
+    return not any(event & select.POLLERR for _, event in polled.poll(0))
+
+
+async def _tell(desk: Desk, record: "Approval") -> None:
+    from toolrt.faces.approval_document import approval_document  # noqa: PLC0415 - as `at_desk`
+    from toolrt.faces.cli.approvals_text import MOST_BYTES, told  # noqa: PLC0415 - as above
+
+    votes = await desk.approvals.votes(record)
+    screen = desk.settings.screen
+    if screen.format == "text":
+        screen.data(told(record, votes, desk.now, MOST_BYTES).text + "\n")
+        return
+    document = approval_document(record, votes)
+    if screen.format == "yaml":
+        screen.data("---")
+        screen.show(document, str)
+        return
+    screen.data(to_json(document))
+
+
+async def _decide(desk: Desk, record: "Approval", typed: "Keys") -> None:
+    """Asks for a key until one decides, it is skipped, or somebody else was quicker."""
+    screen = desk.settings.screen
+    screen.complain(_KEYS)
+    typed.forget()
+    while True:
+        key = await typed.next(_EVERY_S)
+        if key == "s":
+            screen.complain("skipped")
+            return
+        if key in {"a", "d"}:
+            await _said(desk, record, key)
+            return
+        now = await desk.approvals.current(record.id)
+        if (now.state, now.final_hash) != (record.state, record.final_hash):
+            screen.complain(f"it is {now.state} by now")
+            return
+
+
+async def _said(desk: Desk, record: "Approval", key: str) -> None:
+    """One decision; a refusal is told, and watching goes on."""
+    from toolrt.faces.cli.approvals_decide import (  # noqa: PLC0415 - as `at_desk`
+        decide,
+        refuse_unseen,
+    )
+
+    screen = desk.settings.screen
+    try:
+        with refusals(desk.settings):
+            if key == "a":
+                refuse_unseen(desk, record, is_full=False)
+                decided = await decide(desk, record)
+            else:
+                decided = desk.done(await desk.approvals.deny(record.id, desk.by))
+        screen.complain(f"{record.id[:SHORT_ID]} is {decided.state}\n")
+    except Stop as stop:
+        said = explained(screen, stop.code, stop.message, hint=stop.hint, next_=stop.next)
+        screen.complain(f"{said}\n")

@@ -1,0 +1,121 @@
+"""Who calls from this terminal: the account that runs us, as `identities` of the project know it.
+
+Whoever may `admin` can look and call as somebody else with `--as`; nobody can decide as somebody
+else.
+"""
+
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from toolrt.core.calls import INSIDE_CALL, MAY_CALL, Caller, Invocation
+from toolrt.faces.cli.options import Misuse, Settings
+from toolrt.faces.exits import Exit, Stop
+
+if TYPE_CHECKING:
+    from toolrt.catalog.snapshot import Snapshot
+    from toolrt.manifest.project import Identity
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+@dataclass(frozen=True, slots=True)
+class Guise:
+    """Whom `--as` names; `roles` is None where those of the project hold."""
+
+    principal: str
+    roles: tuple[str, ...] | None
+
+
+def as_option(what: str) -> Callable[[F], F]:
+    """The option `--as`, read; it comes to the verb as `as_`."""
+    return click.option(
+        "--as",
+        "as_",
+        metavar="USER[:ROLE,…]",
+        callback=lambda _ctx, _param, value: _guise(value),
+        help=f"{what} as somebody else; for those who may `admin`.",
+    )
+
+
+def caller_of(snapshot: "Snapshot", guise: Guise | None, settings: Settings) -> Caller:
+    """The person at the terminal, or the one that `--as` names. Raises Stop for who may not."""
+    me = at_terminal(snapshot.identities)
+    if guise is None:
+        return me
+    if "admin" not in me.may:
+        raise Stop(
+            Exit.DENIED,
+            f"{me.principal} may not call as {guise.principal}",
+            code="access-denied",
+            hint="`may: [admin]` of an identity in toolrt.yaml lets somebody use --as",
+            next_=settings.command("list"),
+        )
+    from toolrt.policy.identities import of_principal  # noqa: PLC0415 - `--help` loads no policy
+
+    return of_principal(guise.principal, guise.roles, snapshot.identities)
+
+
+def at_terminal(identities: Sequence["Identity"]) -> Caller:
+    """The account that runs this process, and what it may do here.
+
+    What a tool has started may call and no more, whoever runs it: no call approves itself.
+    """
+    from toolrt.policy.identities import of_os_user  # noqa: PLC0415 - as above
+
+    me = of_os_user(_os_user(), identities)
+    return replace(me, may=me.may & MAY_CALL) if INSIDE_CALL in os.environ else me
+
+
+def seen_by(snapshot: "Snapshot", caller: Caller) -> tuple["Snapshot", frozenset[str]]:
+    """The snapshot with the tools that `caller` may see, and the names of those that policy hides
+    from them; whoever may `admin` sees these all the same (P15).
+    """
+    from toolrt.pipeline.stages.find import visible  # noqa: PLC0415 - as above
+
+    open_ = {entry.name: entry for entry in visible(snapshot, _looking(caller))}
+    hidden = frozenset(snapshot.tools.keys() - open_.keys())
+    if "admin" in caller.may:
+        return snapshot, hidden
+    return replace(snapshot, tools=open_), hidden
+
+
+def schema_for(snapshot: "Snapshot", tool: str, caller: Caller) -> dict[str, Any]:
+    """The input schema of a tool, by which arguments are read: empty where the caller sees none."""
+    from toolrt.pipeline.stages.find import is_visible  # noqa: PLC0415 - as above
+
+    entry = snapshot.tools.get(tool)
+    if entry is None:
+        return {}
+    may_see = "admin" in caller.may or is_visible(entry, _looking(caller))
+    return entry.input_schema if may_see else {}
+
+
+def _looking(caller: Caller) -> Invocation:
+    """A call that is never made, by somebody who only looks."""
+    from toolrt.core.clock import SystemClock  # noqa: PLC0415 - as above
+
+    return Invocation("", "", {}, caller, SystemClock(), 0.0, 0.0)
+
+
+def _guise(text: str | None) -> Guise | None:
+    if text is None:
+        return None
+    principal, colon, roles = text.partition(":")
+    named = roles.split(",") if colon else []
+    if not principal or not all(named):
+        wanted = "write --as USER or --as USER:ROLE,…, such as --as ann:finance"
+        raise Misuse(f"`--as {text}` names no user with roles", hint=wanted)
+    return Guise(principal, tuple(named) if colon else None)
+
+
+def _os_user() -> str:
+    import pwd  # noqa: PLC0415 - only calls need it
+
+    try:
+        return pwd.getpwuid(os.getuid()).pw_name
+    except KeyError:
+        return f"uid-{os.getuid()}"

@@ -1,0 +1,130 @@
+"""The journal of a project, opened to read: what the verbs of `toolrt history` share."""
+
+from collections.abc import Callable, Coroutine
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from toolrt.faces.cli import loop
+from toolrt.faces.cli.durations import duration
+from toolrt.faces.cli.options import Settings
+from toolrt.faces.exits import Exit, Stop
+
+if TYPE_CHECKING:
+    from toolrt.manifest.project import ProjectFile
+    from toolrt.observe.journal_records import Filter, Records
+
+F = TypeVar("F", bound=Callable[..., Any])
+Work = Callable[["Records | None"], Coroutine[Any, Any, Exit]]
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What the options ask for, before anything heavy is loaded."""
+
+    tool: str | None
+    caller: str | None
+    status: str | None
+    id: str | None
+    since: float | None
+    until: float | None
+
+    def filter(self) -> "Filter":
+        from toolrt.observe.journal_records import Filter  # noqa: PLC0415 - `--help` loads no store
+
+        return Filter(
+            tool=self.tool,
+            caller=self.caller,
+            status=self.status,
+            id=self.id,
+            since=self.since,
+            until=self.until,
+        )
+
+
+def moment(ctx: click.Context, param: click.Parameter, value: str | None) -> float | None:
+    """The callback of an option that takes a date and time, or how long ago: seconds."""
+    if value is None:
+        return None
+    try:
+        return datetime.fromisoformat(value).timestamp()
+    except ValueError:
+        pass
+    ago_s = duration(ctx, param, value)
+    return None if ago_s is None else datetime.now().astimezone().timestamp() - ago_s
+
+
+def filtering(verb: F) -> F:
+    """The options by which entries are chosen; the verb gets `Wanted`."""
+    options = [
+        click.argument("tool", required=False),
+        click.option("--caller", help="Only of this principal, or decided by it."),
+        click.option("--status", help="Only with this status, code, or state of an approval."),
+        click.option("--approval", "id", help="Only about this approval; a beginning will do."),
+        click.option("--since", callback=moment, help="Only after: 1h (ago), or 2030-12-31T12:00."),
+        click.option("--until", callback=moment, help="Only before."),
+    ]
+    for option in reversed(options):
+        verb = option(verb)
+    return verb
+
+
+def reading(settings: Settings, work: Work) -> Exit:
+    """Open the journal of the project and do `work`; with None where nothing was recorded yet."""
+    return loop.run(lambda: _opened(settings, work))
+
+
+async def _opened(settings: Settings, work: Work) -> Exit:
+    from toolrt.loading.loader import load_files  # noqa: PLC0415 - `--help` loads no project
+    from toolrt.loading.stock import Stock  # noqa: PLC0415 - as above
+    from toolrt.observe.journal_records import Records  # noqa: PLC0415 - as above
+    from toolrt.state import State  # noqa: PLC0415 - as above
+    from toolrt.stores.base import StoreError  # noqa: PLC0415 - as above
+    from toolrt.stores.private import is_there  # noqa: PLC0415 - as above
+
+    root = settings.project()
+    written = load_files(Stock(root)).project
+    state = State.of(root, written)
+    try:
+        if not is_there(_place(root, written)):
+            return await work(None)
+        return await work(Records(state.database, lambda: _key(root, written)))
+    except StoreError as error:
+        next_ = settings.command("doctor")
+        raise Stop(
+            Exit.TOOL_FAILED, error.message, code="unavailable", hint=error.hint, next_=next_
+        ) from error
+    finally:
+        await state.close()
+
+
+def _place(root: Path, written: "ProjectFile") -> Path:
+    from toolrt.state import DEFAULT_STATE  # noqa: PLC0415 - as above
+
+    return root / (written.state or DEFAULT_STATE)
+
+
+def _key(root: Path, written: "ProjectFile") -> bytes:
+    """The lasting key. Raises StoreError where there is none: reading makes no key."""
+    from toolrt.stores.base import StoreError  # noqa: PLC0415 - as above
+    from toolrt.stores.key import given_key, lasting_key  # noqa: PLC0415 - as above
+    from toolrt.stores.private import is_there  # noqa: PLC0415 - as above
+
+    if written.journal and written.journal.key:
+        return given_key(written.journal.key)
+    path = _place(root, written).parent / "key"
+    if not is_there(path):
+        hint = "bring back the file from a backup: without it nothing can be verified"
+        raise StoreError("unreachable", f"{path} is gone", hint=hint)
+    return lasting_key(path)
+
+
+def say_nothing_found(settings: Settings, records: "Records | None") -> None:
+    """Why a list is empty."""
+    if records is None:
+        settings.screen.say("nothing was recorded yet; `toolrt run` calls a tool")
+        return
+    settings.screen.say(f"nothing like that was recorded; try: {settings.command('history list')}")

@@ -1,0 +1,89 @@
+"""`toolrt history verify` and `stats`: whether the journal is whole, and what it adds up to."""
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from toolrt.core.results import SCHEMA
+from toolrt.faces.cli.history_records import Wanted, filtering, reading, say_nothing_found
+from toolrt.faces.cli.options import Settings, Verb
+from toolrt.faces.cli.table import aligned, count
+from toolrt.faces.exits import Exit
+from toolrt.faces.output import one_line
+
+if TYPE_CHECKING:
+    from toolrt.observe.journal_records import Records
+    from toolrt.stores.journal_checks import Tampering
+
+_HEADING = ("tool", "calls", "failed", "refused", "paused", "p50 ms", "p95 ms")
+
+
+@click.command(
+    "verify",
+    cls=Verb,
+    examples=(("toolrt history verify", "whether anybody edited or deleted anything"),),
+)
+@click.pass_obj
+def verify(settings: Settings) -> Exit:
+    """Look for rows that were edited, added, moved or deleted without the project's key.
+
+    Ends with 9 when there are any. What retention removed is in order. That the whole database was
+    put back to an earlier copy cannot be seen from the inside.
+    """
+    return reading(settings, lambda records: _verify(settings, records))
+
+
+@click.command(
+    "stats",
+    cls=Verb,
+    examples=(("toolrt history stats --since 24h", "the last day, tool by tool"),),
+)
+@filtering
+@click.pass_obj
+def stats(settings: Settings, /, **wanted: Any) -> Exit:
+    """Count calls, failures, refusals and pauses of each tool, and how long calls took."""
+    return reading(settings, lambda records: _stats(settings, records, Wanted(**wanted)))
+
+
+async def _verify(settings: Settings, records: "Records | None") -> Exit:
+    found = await records.verify() if records else []
+    faults = [{"writer": each.writer, "seq": each.seq, "reason": each.reason} for each in found]
+    settings.screen.show(
+        {"schema": SCHEMA, "ok": not found, "faults": faults},
+        lambda: "\n".join(map(_line, found)) or _in_order(records),
+        [{"schema": SCHEMA, **fault} for fault in faults],
+    )
+    if not found:
+        return Exit.OK
+    settings.screen.complain(f"the journal was tampered with: {count(len(found), 'fault')}")
+    return Exit.TAMPERED
+
+
+def _in_order(records: "Records | None") -> str:
+    return "ok: nothing was tampered with" if records else "ok: nothing was recorded yet"
+
+
+def _line(found: "Tampering") -> str:
+    places = ("the journal",) if found.writer is None else (f"writer {found.writer}",)
+    row = () if found.seq is None else (f"row {found.seq}",)
+    return one_line(f"{', '.join((*places, *row))}: {found.reason}")
+
+
+async def _stats(settings: Settings, records: "Records | None", wanted: Wanted) -> Exit:
+    from toolrt.observe.journal_records import tallies  # noqa: PLC0415 - `--help` loads no store
+
+    found = await tallies(records, wanted.filter()) if records else {}
+    rows = [{"tool": tool, **tally.document()} for tool, tally in found.items()]
+    settings.screen.show({"schema": SCHEMA, "tools": rows}, lambda: _table(rows), rows)
+    if not rows:
+        say_nothing_found(settings, records)
+    return Exit.OK
+
+
+def _table(rows: list[dict[str, Any]]) -> str:
+    if not rows:
+        return ""
+    cells = [
+        [one_line(str(each)) if each is not None else "-" for each in row.values()] for row in rows
+    ]
+    return "\n".join(aligned([_HEADING, *cells]))

@@ -1,0 +1,151 @@
+"""What a call came to, told on the screen: its value, its failure, or whom it waits for.
+
+Used by every verb that makes a call. The document says all of it in its own way; this is for text.
+"""
+
+import json
+import sys
+import time
+from typing import TYPE_CHECKING
+
+from toolrt.core.results import Failure, Pause, ToolResult
+from toolrt.faces.cli.bugs import show_trace
+from toolrt.faces.cli.durations import ahead
+from toolrt.faces.cli.endings import explained, reported
+from toolrt.faces.exits import Exit, of_result
+from toolrt.faces.output import Screen, one_line, visible
+from toolrt.stores.base import StoreError
+
+if TYPE_CHECKING:
+    from toolrt.faces.cli.options import Settings
+
+_NEXT = {
+    "internal": "doctor",
+    "missing-credential": "doctor",
+    "unavailable": "doctor",
+    "approval-unavailable": "doctor",
+    "approval-denied": "approvals list --state denied",
+    "unknown-tool": "list",
+}
+"""Code of a failure -> the verb that helps; for every other code it is `show`."""
+
+_MOST_EVIDENCE = 20
+_FOR_MODELS = "tell the operator"
+"""In a hint that has nothing to say to the operator."""
+SHORT_ID = 8
+"""How much of an approval's id is shown where people read it; any unique beginning will do."""
+
+
+def tell(
+    settings: "Settings",
+    result: ToolResult,
+    cause: BaseException | None = None,
+    next_: str | None = None,
+) -> Exit:
+    """Shows a result. `cause` is what ended the call inside toolrt: a bug, or a store that fails.
+    `next_` is the verb that helps after a failure, where it is another one than for every call.
+    """
+    screen = settings.screen
+    screen.show(result.document(), lambda: _text(result))
+    if result.error:
+        explain(settings, result.tool, result.error, result.attempts, next_)
+    for note in result.context.get("notes", ()):
+        screen.say(f"note: {one_line(note)}")
+    if result.pause and screen.format == "text":
+        screen.complain("\n".join(pause_lines(settings, result.pause)))
+    if cause:
+        _tell_cause(screen, cause)
+    if result.status == "partial":
+        screen.say("partial: there was more; `result.max_size` says how much is shown")
+    return of_result(result)
+
+
+def explain(
+    settings: "Settings",
+    tool: str,
+    failure: Failure,
+    attempts: int = 0,
+    next_: str | None = None,
+) -> None:
+    """What failed and what to do, on stderr; not where a document says it."""
+    screen = settings.screen
+    if screen.format != "text":
+        return
+    many = f" ({attempts} attempts)" if attempts > 1 else ""
+    said = explained(
+        screen,
+        failure.code,
+        f"{_message(failure)}{many}",
+        more=[*_faults(failure), *_evidence(failure)],
+        hint=_hint(failure),
+        next_=settings.command(next_ or _NEXT.get(failure.code, f"show {tool}")),
+    )
+    screen.complain(said)
+
+
+def pause_lines(settings: "Settings", pause: Pause) -> list[str]:
+    """What a call waits for, until when, and how somebody decides."""
+    short = pause.approval_id[:SHORT_ID]
+    asked = [f"--edit {name}=…" for name in pause.fields]
+    asked += ["--result JSON"] if pause.mode == "external" else []
+    decide = " ".join([f"approvals approve {short}", *asked])
+    at = time.strftime("%H:%M", time.localtime(pause.expires_at))
+    label = settings.screen.paint("paused:", on_stderr=True, fg="yellow", bold=True)
+    return [
+        f"{label} {one_line(pause.message)}",
+        f"expires: {ahead(pause.expires_at - time.time())}, at {at}",
+        f"look: {settings.command(f'approvals show {short}')}",
+        f"try: {settings.command(decide)}",
+    ]
+
+
+def _tell_cause(screen: Screen, cause: BaseException) -> None:
+    if isinstance(cause, StoreError):
+        screen.complain(f"the store cannot be used: {one_line(cause.message)}")
+        return
+    if screen.is_verbose:
+        show_trace(cause)
+    screen.complain(f"this is a bug of toolrt; {reported(cause, sys.argv[1:])}")
+
+
+def _text(result: ToolResult) -> str:
+    """What a successful call shows: its text, else its data as JSON."""
+    if result.error or result.pause:
+        return ""
+    if result.text or result.data is None or result.data == "":
+        return visible(result.text.removesuffix("\n"))
+    return visible(json.dumps(result.data, ensure_ascii=False, indent=2))
+
+
+def _message(failure: Failure) -> str:
+    """The message; only what it comes to when each fault has a line of its own."""
+    many = len(_faults(failure))
+    if not many:
+        return failure.message
+    if failure.code == "missing-arguments":
+        return f"{many} arguments are missing"
+    return f"{many} things are wrong with the arguments"
+
+
+def _faults(failure: Failure) -> list[str]:
+    """A line for each fault of refused arguments, when there are several."""
+    faults = failure.details.get("faults", ())
+    return [f"  {one_line(fault['message'])}" for fault in faults] if len(faults) > 1 else []
+
+
+def _evidence(failure: Failure) -> list[str]:
+    """What the tool said about it, where the message does not hold all of it."""
+    keys = ("stdout", "stderr", "excerpt")
+    texts = [str(failure.details.get(key) or "").strip() for key in keys]
+    lines = [line for text in texts if text not in failure.message for line in text.splitlines()]
+    return [f"  {visible(line)}" for line in lines[-_MOST_EVIDENCE:]]
+
+
+def _hint(failure: Failure) -> str | None:
+    """The hint in the command line's own words, where the model's do not fit."""
+    if failure.code == "unavailable" and _FOR_MODELS in (failure.hint or ""):
+        return None
+    if failure.code == "missing-arguments" and "faults" in failure.details:
+        pointers = [fault["pointer"] for fault in failure.details["faults"]]
+        return "add " + " ".join(f"{pointer.strip('/')}=…" for pointer in pointers)
+    return failure.hint

@@ -1,0 +1,35 @@
+"""Whose folders a project's files are in: who may write there decides what tools may do.
+
+A folder that everybody may write to, or that belongs neither to us nor to root, is foreign.
+"""
+
+import os
+import stat
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+HINT = "make them yours and nobody else's to write, or allow it with --allow-foreign-config"
+ALLOW = "TOOLRT_ALLOW_FOREIGN_CONFIG"
+"""The variable of the environment that says the same as the option."""
+
+
+def is_allowed(environ: Mapping[str, str]) -> bool:
+    """Whether the environment lets foreign folders be."""
+    return environ.get(ALLOW, "") not in ("", "0")
+
+
+def why_foreign(folders: Iterable[Path]) -> str | None:
+    """What is wrong with the owners of `folders`; None when nothing is. Those not there are right.
+
+    Links are followed: it is the folder behind that counts.
+    """
+    for folder in folders:
+        try:
+            found = folder.stat()
+        except OSError:
+            continue
+        if found.st_mode & stat.S_IWOTH:
+            return f"everybody may write to {folder}"
+        if found.st_uid not in (os.geteuid(), 0):
+            return f"{folder} belongs to user {found.st_uid}, not to the one who runs this"
+    return None

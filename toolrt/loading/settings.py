@@ -1,0 +1,110 @@
+"""`settings` of policies.d: what operators lay over the tools' own options.
+
+Entries with `when` are for some callers only. They are kept apart, and the catalogue makes a
+variant of the tool of each combination of them.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from toolrt.core.faults import Fault, FaultError, child
+from toolrt.core.faults import Path as FaultPath
+from toolrt.core.globs import no_such_tool, tool_pattern
+from toolrt.expressions.conditions import (
+    CONDITION_KEYS,
+    SETTING_ROOTS,
+    Condition,
+    compile_condition,
+)
+from toolrt.loading.layers import SETTINGS, Conditional, Layer
+from toolrt.loading.loader import LoadedFiles, WrittenTool, validated
+from toolrt.loading.reader import Document
+from toolrt.manifest.longform import long_tool
+from toolrt.manifest.planned import SETTING, unfinished
+from toolrt.manifest.policy import Setting
+
+MOST_CONDITIONAL = 4
+"""Settings with `when` that one tool may have: each doubles the number of its variants."""
+_NOT_OF_TOOLS = frozenset({"tools", "when", "limits"})
+
+
+def lay_settings(files: LoadedFiles) -> None:
+    """Lay every entry over the tools that it names; later ones lie higher.
+
+    One with faults, which the loader has reported, lies over none.
+    """
+    for written in files.policies:
+        entries = written.document.data.get("settings")
+        for number, entry in enumerate(entries if isinstance(entries, list) else ()):
+            path = ("settings", number)
+            setting = _setting(written.document, path, entry)
+            if setting is not None:
+                files.report(written.document, path, *unfinished(entry, SETTING, ()))
+                _lay(files, setting, _layer(written.document, path, entry))
+
+
+def _setting(document: Document, path: FaultPath, entry: Any) -> Setting | None:
+    """The entry, with plain scalars as texts where a text is wanted; None when it has faults."""
+    return validated(Setting, entry, lambda inner: document.source_text((*path, *inner)))[0]
+
+
+def _layer(document: Document, path: FaultPath, entry: Mapping[str, Any]) -> Layer:
+    options = {key: value for key, value in entry.items() if key not in _NOT_OF_TOOLS}
+    return Layer(SETTINGS, document, path, long_tool(options, {}))
+
+
+def _lay(files: LoadedFiles, setting: Setting, layer: Layer) -> None:
+    condition = _condition(files, setting.when, layer)
+    is_sound = condition is not None or setting.when is None
+    for tool in _hit(files, layer, setting.tools) if is_sound else ():
+        if condition is None:
+            tool.layered.lay(layer)
+        else:
+            _lay_apart(files, tool, layer, condition)
+
+
+def _hit(files: LoadedFiles, layer: Layer, globs: list[str]) -> list[WrittenTool]:
+    """The tools that the entry names, each once; patterns that fit none are reported."""
+    names = [tool.name for tool in files.tools]
+    found: dict[int, WrittenTool] = {}
+    for number, glob in enumerate(globs):
+        if "*" in glob and child(layer.data.get("hitl"), "mode") == "none":
+            files.report(layer.document, layer.prefix, _HITL_BY_PATTERN)
+            continue
+        fits = tool_pattern(glob).fullmatch
+        hit = [tool for tool in files.tools if fits(tool.name)]
+        if not hit:
+            fault = no_such_tool(glob, names, ("tools", number))
+            files.report(layer.document, layer.prefix, fault)
+        found |= {id(tool): tool for tool in hit}
+    return list(found.values())
+
+
+def _condition(files: LoadedFiles, text: str | None, layer: Layer) -> Condition | None:
+    """The condition of the entry; None where it has none, or one with faults."""
+    if text is None:
+        return None
+    known = {"vars": frozenset(files.project.vars)} if files.knows_vars else {}
+    try:
+        return compile_condition(text, SETTING_ROOTS, None, {**CONDITION_KEYS, **known})
+    except FaultError as error:
+        files.report(layer.document, layer.prefix, *error.under("when"))
+        return None
+
+
+def _lay_apart(files: LoadedFiles, tool: WrittenTool, layer: Layer, condition: Condition) -> None:
+    if len(tool.conditional) == MOST_CONDITIONAL:
+        message = f"`{tool.name}` has {MOST_CONDITIONAL} settings with `when` already"
+        hint = "say the same in fewer of them"
+        fault = Fault("too-many-settings", message, ("when",), hint, on_key=True)
+        files.report(layer.document, layer.prefix, fault)
+        return
+    tool.conditional.append(Conditional(layer, len(tool.layered.layers), condition))
+
+
+_HITL_BY_PATTERN = Fault(
+    "hitl-by-pattern",
+    "`hitl: none` is for tools that are named exactly",
+    ("hitl",),
+    "name each tool that may run unasked",
+)

@@ -1,0 +1,309 @@
+"""What the journal says of a call, and how that lies in a row: redacted, masked, bounded.
+
+Most of what recording costs is turning calls into JSON. So the calls of a batch share one document:
+what they have in common (tool, caller, decision) stands in it once, the rest of each is an array.
+`entries_of` reads it back as an object a call.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from operator import itemgetter
+from typing import Any, Final
+
+from pydantic_core import PydanticSerializationError, from_json, to_json
+
+from toolrt.core.calls import Caller, Invocation
+from toolrt.core.clock import Clock
+from toolrt.core.decisions import Decision
+from toolrt.core.redaction import MASK, Redactor
+from toolrt.core.results import Pause, ToolResult
+from toolrt.schemas.plain import NotJsonError, plain
+from toolrt.stores.journal import Segment
+
+SPAN_S: Final = 10.0
+"""No row spans more seconds, so that readers know how far to look."""
+
+CALLS: Final = "calls"
+INTENT: Final = "intent"
+
+_LONGEST_NAME = 200
+MOST_BYTES: Final = 1 << 20
+"""A row is not longer; of arguments that are, only size and hash are kept."""
+
+_UNCHECKED = frozenset({"invalid-arguments", "missing-arguments"})
+_STARTED, _TIME, _ARGUMENTS = 2, 3, 7
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PerTool:
+    """What is the same for all calls of a tool, made once a generation.
+
+    `decision` is there when it is fixed. `sensitive` are the parameters whose values are masked.
+    """
+
+    name: str
+    decision: Decision | None = None
+    policy_hash: str = ""
+    sensitive: frozenset[str] = frozenset()
+
+
+_place_of = itemgetter(0)
+
+_Key = tuple[int, int, object, int]
+"""What calls have in common: tool, caller, verdict, generation."""
+
+
+class Scribe:
+    """Writes down one batch of calls, and entries by themselves.
+
+    A call is made a row of plain values at once, so that nothing of it is kept alive. Times are
+    counted from the clocks as they were at the first call.
+    """
+
+    def __init__(self, redactor: Redactor, clock: Clock) -> None:
+        self.rows: list[Sequence[Any]] = []
+        self._redactor = redactor
+        self._clock = clock
+        self._offset_s = 0.0
+        self._shared: list[Mapping[str, Any]] = []
+        self._places: dict[_Key, int] = {}
+        self._kept: list[object] = []
+        self._last_tool: PerTool | None = None
+        self._last_caller: Caller | None = None
+        self._last_generation = self._last_place = 0
+
+    def note(self, invocation: Invocation, result: ToolResult, tool: PerTool | None) -> int:
+        """Add a finished call; gives the number of calls in the batch.
+
+        `tool` is None where there is none of that name. The value of the call is not recorded.
+        """
+        if (
+            tool is self._last_tool
+            and invocation.caller is self._last_caller
+            and invocation.generation == self._last_generation
+            and invocation.decision is None
+        ):
+            place = self._last_place
+        else:
+            place = self._place(invocation, result, tool)
+        arguments, code, status = invocation.arguments, None, result.status
+        if status == "error" and result.error is not None:
+            code = self._text(result.error.code)
+            arguments = _unchecked(arguments, tool, code)
+        if tool is not None and tool.sensitive:
+            arguments = _masked(arguments, tool)
+        row: Sequence[Any] = (
+            place,
+            invocation.call_id,
+            invocation.started,
+            result.time_s,
+            invocation.attempts,
+            status,
+            code,
+            arguments,
+        )
+        if invocation.failed or invocation.approval is not None or status == "paused":
+            row = (*row, _more(invocation, result.pause))
+        self.rows.append(row)
+        return len(self.rows)
+
+    def calls(self) -> list[Segment]:
+        """The rows of the journal for all that was noted; the time of a call is that of its end."""
+        rows = self.rows
+        if self._redactor.is_armed:
+            rows = self._redacted(rows)
+        return self._packed(rows) if rows else []
+
+    def intent(self, invocation: Invocation, tool: PerTool | None, at: float) -> Segment:
+        """The row of a call whose effect cannot be undone, before it is made."""
+        entry = {
+            "kind": INTENT,
+            "call_id": invocation.call_id,
+            "at": at,
+            **self._common(invocation, tool, invocation.tool),
+            "arguments": _masked(invocation.arguments, tool),
+            **_more(invocation, None),
+        }
+        return self.entry(entry)
+
+    def entry(self, entry: Mapping[str, Any]) -> Segment:
+        """A row with one entry, which has a `kind` and a time `at`."""
+        told = self._redactor.value(dict(entry)) if self._redactor.is_armed else entry
+        body = to_json(told, serialize_unknown=True)
+        return Segment.of(str(entry["kind"]), float(entry["at"]), body)
+
+    def _place(self, invocation: Invocation, result: ToolResult, tool: PerTool | None) -> int:
+        """Where among what is shared this call's part stands."""
+        caller, decision, generation = invocation.caller, invocation.decision, invocation.generation
+        verdict = None if decision is None else (decision.verdict, decision.rule, decision.would_be)
+        key = (id(tool), id(caller), verdict, generation)
+        place = self._places.get(key)
+        if place is None or tool is None:
+            place = self._placed(key, invocation, tool, result.tool)
+        if tool is not None and decision is None:
+            self._last_tool, self._last_caller = tool, caller
+            self._last_generation, self._last_place = generation, place
+        return place
+
+    def _placed(self, key: _Key, invocation: Invocation, tool: PerTool | None, name: str) -> int:
+        """The place of what this call is the first to have."""
+        if not self._shared:
+            self._offset_s = self._clock.wall() - self._clock.monotonic()
+        self._kept += (tool, invocation.caller)  # or their ids might come back
+        place = self._places[key] = len(self._shared)
+        self._shared.append(self._common(invocation, tool, name))
+        return place
+
+    def _common(self, invocation: Invocation, tool: PerTool | None, name: str) -> dict[str, Any]:
+        decision = invocation.decision or (tool.decision if tool else None)
+        return {
+            "tool": tool.name if tool else self._text(name),
+            "caller": self._caller(invocation.caller),
+            "decision": _told(decision),
+            "generation": invocation.generation,
+            "policy_hash": tool.policy_hash if tool else "",
+        }
+
+    def _caller(self, caller: Caller) -> dict[str, Any]:
+        return {
+            "principal": self._text(caller.principal),
+            "roles": [self._text(role) for role in caller.roles],
+            "tenant": self._text(caller.tenant) if caller.tenant is not None else None,
+            "session": self._text(caller.session) if caller.session is not None else None,
+        }
+
+    def _text(self, name: object) -> str:
+        """A name of anybody's choice as text that JSON can carry, without secrets, not long."""
+        text = str(name)[:_LONGEST_NAME]
+        text = text if text.isascii() else text.encode(errors="backslashreplace").decode()
+        return self._redactor.text(text) if self._redactor.is_armed else text
+
+    def _redacted(self, rows: list[Sequence[Any]]) -> list[Sequence[Any]]:
+        """Secrets in arguments masked. All texts are looked at in one go, for most have none."""
+        texts: list[str] = []
+        for row in rows:
+            _gather(row[_ARGUMENTS], texts)
+        text = "\0".join(texts)
+        if self._redactor.text(text) == text:
+            return rows
+        mask = self._redactor.value
+        return [(*row[:_ARGUMENTS], mask(row[_ARGUMENTS]), *row[_ARGUMENTS + 1 :]) for row in rows]
+
+    def _packed(self, rows: Sequence[Sequence[Any]]) -> list[Segment]:
+        """One row of the journal; more where it would be too big, or span too much time."""
+        at, until = self._ended(rows[0]), self._ended(rows[-1])  # they end as they are noted
+        used = {place: number for number, place in enumerate(dict.fromkeys(map(_place_of, rows)))}
+        shared = [self._shared[place] for place in used]
+        placed = rows if len(used) == len(self._shared) else [(used[r[0]], *r[1:]) for r in rows]
+        body = _json({"since": self._offset_s, "shared": shared, "calls": placed})
+        if body is not None and len(body) <= MOST_BYTES and until - at <= SPAN_S:
+            return [Segment(CALLS, at, until, len(rows), body)]
+        if len(rows) > 1:
+            half = len(rows) // 2
+            return [*self._packed(rows[:half]), *self._packed(rows[half:])]
+        return self._packed([_without_arguments(rows[0])])
+
+    def _ended(self, row: Sequence[Any]) -> float:
+        """When the call ended, in seconds since the epoch."""
+        ended: float = self._offset_s + (row[_STARTED] + row[_TIME])
+        return ended
+
+
+def entries_of(kind: str, body: bytes) -> list[dict[str, Any]]:
+    """The entries in a row. Raises ValueError, TypeError or LookupError for what is not ours."""
+    told = from_json(body)
+    if kind != CALLS:
+        return [dict(told)]
+    return [_entry(told["since"], told["shared"], row) for row in told["calls"]]
+
+
+def _entry(
+    since_s: float, shared: Sequence[Mapping[str, Any]], row: Sequence[Any]
+) -> dict[str, Any]:
+    place, call_id, started, time_s, attempts, status, code, arguments, *more = row
+    return {
+        "kind": "call",
+        "call_id": call_id,
+        "at": round(since_s + started + time_s, 6),
+        **shared[place],
+        "arguments": arguments,
+        "status": status,
+        "code": code,
+        "attempts": attempts,
+        "time_ms": round(time_s * 1000, 3),
+        **(more[0] if more else {}),
+    }
+
+
+def _told(decision: Decision | None) -> dict[str, Any] | None:
+    if decision is None:
+        return None
+    told: dict[str, Any] = {"decision": decision.verdict, "rule": decision.rule}
+    if decision.would_be:
+        told["would_be"] = list(decision.would_be)
+    return told
+
+
+def _more(invocation: Invocation, pause: Pause | None) -> dict[str, Any]:
+    """What few calls have: attempts that failed before, and an approval."""
+    more: dict[str, Any] = {}
+    if invocation.failed:
+        more["failed"] = [
+            {"number": each.number, "error": each.error, "delay_s": round(each.delay_s, 3)}
+            for each in invocation.failed
+        ]
+    if invocation.approval is not None:
+        more["approval"] = invocation.approval.id
+    elif pause is not None:
+        more["approval"] = pause.approval_id
+    return more
+
+
+def _unchecked(arguments: Any, tool: PerTool | None, code: str) -> Any:
+    """What a caller handed over, as far as JSON can carry it.
+
+    Values are masked where nobody knows which of them are sensitive.
+    """
+    try:
+        arguments = plain(arguments)
+    except NotJsonError as error:
+        return {"unreadable": error.reason}
+    if tool is None or (tool.sensitive and code in _UNCHECKED):
+        return dict.fromkeys(arguments, MASK) if isinstance(arguments, dict) else MASK
+    return arguments
+
+
+def _masked(arguments: Any, tool: PerTool | None) -> Any:
+    if tool is None or not tool.sensitive or not isinstance(arguments, dict):
+        return arguments
+    return {name: MASK if name in tool.sensitive else v for name, v in arguments.items()}
+
+
+def _gather(value: Any, texts: list[str]) -> None:
+    """Add all texts in a JSON value to `texts`, names too."""
+    if isinstance(value, str):
+        texts.append(value)
+    elif isinstance(value, dict):
+        texts += value
+        for item in value.values():
+            _gather(item, texts)
+    elif isinstance(value, list):
+        for item in value:
+            _gather(item, texts)
+
+
+def _without_arguments(row: Sequence[Any]) -> list[Any]:
+    """A call whose arguments are too long to be kept, or no JSON after all."""
+    body = _json(row[_ARGUMENTS])
+    told: dict[str, Any] = {"unreadable": "is no JSON"}
+    if body is not None:
+        told = {"bytes": len(body), "sha256": sha256(body).hexdigest()}
+    return [*row[:_ARGUMENTS], told, *row[_ARGUMENTS + 1 :]]
+
+
+def _json(value: Any) -> bytes | None:
+    try:
+        return to_json(value)
+    except (PydanticSerializationError, ValueError):
+        return None

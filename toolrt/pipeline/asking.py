@@ -1,0 +1,60 @@
+"""What an approval is told of a compiled tool, and what its caller is told of the approval."""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from toolrt.catalog.snapshot import ToolEntry
+from toolrt.core.redaction import MASK
+from toolrt.core.results import Pause
+from toolrt.observe.journal_entries import PerTool
+from toolrt.policy.questions import Subject
+from toolrt.stores.approvals import Approval
+
+
+def subject_of(entry: ToolEntry, arguments: Mapping[str, Any] | None = None) -> Subject:
+    """The tool as approvals know it; with `arguments`, what a person fills in a call of these."""
+    schema = None if arguments is None else entry.asked_schema(arguments)
+    return Subject(entry.name, entry.definition_hash, sensitive_of(entry), schema)
+
+
+def told_of(entry: ToolEntry) -> PerTool:
+    """What the journal is told of the tool once, for all its calls."""
+    decider = entry.decider
+    if decider is None:
+        return PerTool(entry.name)
+    return PerTool(entry.name, decider.fixed, decider.policy_hash, sensitive_of(entry))
+
+
+def given(entry: ToolEntry, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Checked arguments as they can be checked once more: paths are relative to their roots."""
+    return arguments if entry.path_rules is None else entry.path_rules.given(arguments)
+
+
+def sensitive_of(entry: ToolEntry) -> frozenset[str]:
+    """Names of the parameters that carry sensitive data."""
+    properties = entry.parameters.schema.get("properties", {})
+    return frozenset(
+        name
+        for name, schema in properties.items()
+        if isinstance(schema, dict) and schema.get("sensitive") is True
+    )
+
+
+def shown_to_people(entry: ToolEntry, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The arguments with the sensitive ones masked, for what people see and the store keeps."""
+    hidden = sensitive_of(entry).intersection(arguments)
+    return {**arguments, **dict.fromkeys(hidden, MASK)} if hidden else arguments
+
+
+def pause_of(record: Approval, entry: ToolEntry) -> Pause:
+    """The pause of a call whose question is open."""
+    because = f": {record.reason.rstrip('.')}" if record.reason else ""
+    message = (
+        f"`{entry.name}` waits for a person{because}. Nothing ran yet. "
+        f"Approval {record.id}; the same call again, once approved, runs it."
+    )
+    fields = entry.asked
+    if entry.form is not None and record.fields is not None:
+        fields = tuple(json.loads(record.fields)["properties"])
+    return Pause(record.id, record.terms.mode, record.expires.wall, message, fields)

@@ -1,0 +1,131 @@
+"""approve: where policy asks, a person says yes before anything runs.
+
+The question is kept in the store, and the call comes back paused. Once it was approved, the same
+call made again, or a resumed one, goes through `revalidate`, `authorize` and `claim` with the
+arguments that were approved, and runs once.
+"""
+
+import logging
+from dataclasses import replace
+from typing import Any
+
+from toolrt.catalog.snapshot import ToolEntry
+from toolrt.core.calls import Invocation
+from toolrt.core.decisions import Decision
+from toolrt.core.results import Failure, Outcome
+from toolrt.pipeline.asking import given, pause_of, shown_to_people, subject_of, told_of
+from toolrt.pipeline.stage import Chain, Equipment, fold
+from toolrt.pipeline.stages.authorize import authorize, decider_of
+from toolrt.pipeline.stages.claim import claim
+from toolrt.pipeline.stages.revalidate import revalidate
+from toolrt.policy.questions import Asked, arguments_of
+from toolrt.stores.approval_asks import Refusal
+from toolrt.stores.approvals import Approval
+from toolrt.stores.base import StoreError
+from toolrt.stores.grants import Grant
+
+log = logging.getLogger("toolrt")
+
+
+def approve(entry: ToolEntry, equipment: Equipment, following: Chain) -> Chain:
+    """Ask where the decision says so; absent where no rule ever asks, and all can be undone."""
+    is_final = entry.effect == "irreversible"
+    unasked = _recorded(entry, equipment, following) if is_final else following
+    if not decider_of(entry).may_ask:
+        return unasked
+    return _Asking(entry, equipment, following, unasked).handle
+
+
+def _recorded(entry: ToolEntry, equipment: Equipment, following: Chain) -> Chain:
+    """What cannot be undone and nobody is asked about is in the journal before it is done.
+
+    After a yes it is there already: the claim of an approval is an entry.
+    """
+    told = told_of(entry)
+
+    async def handle(invocation: Invocation) -> Outcome:
+        try:
+            await equipment.memory.journal.intend(invocation, told)
+        except StoreError:
+            log.exception("an effect that cannot be undone cannot be recorded")
+            message = f"`{entry.name}` cannot be undone, and the journal cannot be written now"
+            return Failure("unavailable", message, "nothing ran; tell the operator")
+        return await following(invocation)
+
+    return handle
+
+
+def resumption(entry: ToolEntry, equipment: Equipment, following: Chain) -> Chain:
+    """The way of an approved call: its arguments and policy are looked at anew, then it runs."""
+    return fold((revalidate, authorize, claim), entry, equipment, following)
+
+
+def unanswerable(message: str) -> Failure:
+    """A question that cannot be asked is answered no (P17, A21)."""
+    hint = "nothing ran; tell the operator"
+    return Failure("approval-unavailable", message, hint)
+
+
+class _Asking:
+    """The questions of one tool."""
+
+    def __init__(
+        self, entry: ToolEntry, equipment: Equipment, following: Chain, unasked: Chain
+    ) -> None:
+        self.entry = entry
+        self.equipment = equipment
+        self.following = unasked
+        self.resumed = resumption(entry, equipment, following)
+
+    async def handle(self, invocation: Invocation) -> Outcome:
+        decision = invocation.decision
+        if decision is None or decision.verdict != "ask":
+            return await self.following(invocation)
+        try:
+            answer = await self._ask(invocation, decision)
+        except StoreError:
+            log.exception("no approval can be asked for")
+            return unanswerable("this needs an approval, and approvals are not to be had now")
+        if isinstance(answer, Refusal):
+            return _refused(answer)
+        if not isinstance(answer, Approval):
+            invocation.notes += (f"allowed by the grant {answer.id}",)
+            decider_of(self.entry).note(invocation)
+            return await self.following(invocation)
+        if answer.state == "approved":
+            invocation.approval = answer
+            invocation.arguments = arguments_of(answer)
+            return await self.resumed(invocation)
+        return pause_of(answer, self.entry)
+
+    async def _ask(self, invocation: Invocation, decision: Decision) -> Approval | Grant | Refusal:
+        decider = decider_of(self.entry)
+        asked = Asked(
+            subject_of(self.entry, invocation.arguments),
+            invocation.arguments,
+            given(self.entry, invocation.arguments),
+            invocation.caller,
+            decision,
+            self._view(invocation),
+            invocation.generation,
+            decider.policy_hash,
+            invocation.call_id,
+            decider.queues or self.equipment.is_attended,
+        )
+        return await self.equipment.memory.questions.ask(asked, decider.caps)
+
+    def _view(self, invocation: Invocation) -> dict[str, Any]:
+        """What would be sent or run, as people may see it."""
+        shown = shown_to_people(self.entry, invocation.arguments)
+        if shown is not invocation.arguments:
+            invocation = replace(invocation, arguments=shown)
+        view = self.entry.binding.preview(invocation)
+        made: dict[str, Any] = self.equipment.references.redactor.value(view)
+        return made
+
+
+def _refused(refusal: Refusal) -> Failure:
+    if refusal.why == "unattended":
+        return unanswerable(refusal.message)
+    code = "recently-denied" if refusal.why == "recently-denied" else "rate-limited"
+    return Failure(code, refusal.message, "nothing ran")

@@ -1,0 +1,135 @@
+"""claim: an approved call is taken by this process, runs under a lease, and is settled.
+
+Policy of now has decided once more before: a deny has won already, a stricter ask sends the
+approval back to people (A5). The deadline starts anew (A19).
+"""
+
+import asyncio
+import json
+import logging
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import Any
+
+from toolrt.catalog.snapshot import ToolEntry
+from toolrt.core.calls import Invocation
+from toolrt.core.decisions import Decision
+from toolrt.core.results import Failure, Outcome
+from toolrt.pipeline.asking import pause_of, subject_of
+from toolrt.pipeline.stage import Chain, Equipment
+from toolrt.pipeline.stages.authorize import decider_of
+from toolrt.policy.questions import Ending, external_outcome
+from toolrt.stores.approvals import Approval, Moved
+from toolrt.stores.base import StoreError
+
+log = logging.getLogger("toolrt")
+
+
+def claim(entry: ToolEntry, equipment: Equipment, following: Chain) -> Chain:
+    """Run what was approved, at most once."""
+    return _Claiming(entry, equipment, following).handle
+
+
+class _Claiming:
+    """Claims of one tool."""
+
+    def __init__(self, entry: ToolEntry, equipment: Equipment, following: Chain) -> None:
+        self.entry = entry
+        self.equipment = equipment
+        self.following = following
+        self.questions = equipment.memory.questions
+
+    async def handle(self, invocation: Invocation) -> Outcome:
+        record: Approval = invocation.approval
+        try:
+            taken = await self._taken(invocation, record)
+        except StoreError:
+            log.exception("an approved call cannot be claimed")
+            return Failure("approval-unavailable", "approvals are not to be had now", "nothing ran")
+        if not isinstance(taken, Approval):
+            return taken
+        return await self._run(invocation, taken)
+
+    async def _taken(self, invocation: Invocation, record: Approval) -> "Approval | Outcome":
+        """The record, claimed; or why it is not."""
+        decision = invocation.decision
+        if decision is not None and decision.terms not in (None, record.terms):
+            record = await self._again(invocation, record, decision)
+            if record.state != "approved":
+                return pause_of(record, self.entry)
+        arguments = invocation.arguments
+        hash_ = self.questions.hash_of(subject_of(self.entry), arguments, invocation.caller)
+        moved = await self._claimed(invocation, record, hash_)
+        if moved.code is not None:
+            note = await self.questions.note_of_denial(moved.record)
+            because = f": {note}" if note else ""
+            message = f"`{self.entry.name}`: {moved.message}{because}"
+            return Failure(moved.code, message, "nothing ran")
+        return moved.record
+
+    async def _claimed(self, invocation: Invocation, record: Approval, hash_: str) -> Moved:
+        """The claim. When the call is cancelled meanwhile, it is ended at once: nothing ran."""
+        claiming = asyncio.create_task(self.questions.claim(record, hash_))
+        try:
+            return await asyncio.shield(claiming)
+        except asyncio.CancelledError:
+            await asyncio.shield(self._ended(invocation, record, claiming))
+            raise
+
+    async def _ended(
+        self, invocation: Invocation, record: Approval, claiming: "asyncio.Task[Moved]"
+    ) -> None:
+        with suppress(StoreError):  # then there is no claim
+            if (await claiming).code is None:
+                await self._settle(invocation, record, None)
+
+    async def _again(
+        self, invocation: Invocation, record: Approval, decision: Decision
+    ) -> Approval:
+        policy_hash = decider_of(self.entry).policy_hash
+        return await self.questions.reopen(record, decision, policy_hash, invocation.generation)
+
+    async def _run(self, invocation: Invocation, record: Approval) -> Outcome:
+        """The call under its claim; whatever becomes of it, the record is settled."""
+        decider_of(self.entry).note(invocation)
+        invocation.deadline = self.equipment.clock.monotonic() + self.entry.manifest.timeout.total
+        if record.edited_by is not None:
+            invocation.notes += (f"the arguments were edited by {record.edited_by}",)
+        outcome: Outcome | None = None
+        try:
+            async with self.questions.leased(record):
+                outcome = await self._outcome(invocation, record)
+            return outcome
+        finally:
+            await asyncio.shield(self._settle(invocation, record, outcome))
+
+    async def _outcome(self, invocation: Invocation, record: Approval) -> Outcome:
+        if record.mode == "external":
+            return external_outcome(record)
+        return await self.following(invocation)
+
+    async def _settle(
+        self, invocation: Invocation, record: Approval, outcome: Outcome | None
+    ) -> None:
+        state, document = _ending(self.entry, invocation, outcome)
+        if record.mode == "external" and record.outcome:
+            document = {**document, **json.loads(record.outcome)}
+        try:
+            await self.questions.settle(record, state, document)
+        except StoreError:  # its lease will lapse, and it ends as `unknown`
+            log.exception("the end of approval %s could not be kept", record.id)
+
+
+def _ending(
+    entry: ToolEntry, invocation: Invocation, outcome: Outcome | None
+) -> tuple[Ending, Mapping[str, Any]]:
+    """How it ended, and what is kept of that. Without an outcome it was cancelled, or a bug."""
+    if isinstance(outcome, Failure):
+        document = {"call_id": invocation.call_id, "error": outcome.document()}
+        is_unknown = outcome.details.get("outcome") == "unknown"
+        return ("unknown" if is_unknown else "failed"), document
+    if outcome is None:
+        began = invocation.attempts > 0 and invocation.sent != "never"
+        is_unknown = began and entry.effect != "read"
+        return ("unknown" if is_unknown else "failed"), {"call_id": invocation.call_id}
+    return "succeeded", {"call_id": invocation.call_id}

@@ -1,0 +1,1 @@
+"""Decisions and approvals: whether a call may run, and who must say so first."""

@@ -1,0 +1,282 @@
+"""Decides calls: a deny wins over an ask, an ask over an allow, and nothing means no.
+
+Everything that does not depend on a call is settled when the policy is compiled. Where all rules
+that hit a tool are without conditions, its decision is a constant.
+"""
+
+from collections.abc import Mapping, Sequence
+from copy import copy
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+
+from toolrt.core.calls import Invocation
+from toolrt.core.decisions import Caps, Decision, RuleTrace, Terms, Verdict
+from toolrt.expressions.scope import call_root
+from toolrt.policy.clauses import Clause
+from toolrt.policy.facts import ToolFacts
+from toolrt.policy.history import History
+from toolrt.policy.risk import Risk
+from toolrt.policy.terms import strictest
+
+NO_RULE = Decision("deny", "no-rule", reason="no rule lets this call through")
+BY_DEFAULT = Decision("allow")
+
+
+@dataclass(frozen=True, slots=True)
+class Posture:
+    """What holds beside the rules of a tool.
+
+    `default` is for calls that no rule decides; `own_terms` and `own_reason` are what the tool
+    itself asks of people. `windows` are those that its rules ask of `history`, in seconds.
+    `queues` says that questions wait even if nobody is attached (P17).
+    """
+
+    default: Verdict = "allow"
+    own_terms: Terms | None = None
+    own_reason: str | None = None
+    windows: Mapping[str, float] = field(default_factory=dict)
+    policy_hash: str = ""
+    caps: Caps = field(default_factory=Caps)
+    queues: bool = True
+
+
+class ToolPolicy:
+    """The rules of one tool; shared by all calls of a generation.
+
+    `fixed` is the decision where it is the same for every call, None where rules have conditions.
+    """
+
+    __slots__ = (
+        "_allows",
+        "_asks",
+        "_audits",
+        "_clauses",
+        "_denies",
+        "_ends",
+        "_hiding",
+        "_history",
+        "_is_open",
+        "_risk",
+        "_windows",
+        "fixed",
+        "may_ask",
+        "may_hide",
+        "posture",
+        "tool",
+        "variants",
+    )
+
+    def __init__(
+        self,
+        tool: ToolFacts,
+        clauses: Sequence[Clause],
+        posture: Posture,
+        history: History,
+        variants: "Sequence[ToolPolicy]" = (),
+    ) -> None:
+        self.tool = tool
+        self.variants = variants
+        self.posture = posture
+        self._history = history
+        self._risk: Risk | None = None
+        self._windows = posture.windows
+        self._clauses = sorted(clauses, key=lambda each: each.id)
+        enforced = [each for each in self._clauses if each.mode == "enforce"]
+        self._audits = [each for each in self._clauses if each.mode == "audit"]
+        self._denies = [each for each in enforced if each.decide == "deny"]
+        self._asks = [each for each in enforced if each.decide == "ask"]
+        self._allows = [each for each in enforced if each.decide == "allow"]
+        self._ends = {each.id: _denial(each) for each in self._denies}
+        self._ends |= {each.id: _leave(each) for each in self._allows}
+        self.fixed = self._settled()
+        self.may_ask = bool(self._asks) or posture.own_terms is not None
+        self._is_open = self._lets_through_somebody()
+        self._hiding = [each for each in self._denies if each.is_about_callers]
+        self.may_hide = bool(self._hiding) or not self._is_open
+        if self._windows:
+            history.keep(tool.name, max(self._windows.values()))
+
+    @property
+    def policy_hash(self) -> str:
+        return self.posture.policy_hash
+
+    @property
+    def caps(self) -> Caps:
+        return self.posture.caps
+
+    @property
+    def queues(self) -> bool:
+        return self.posture.queues
+
+    @property
+    def always_asks(self) -> bool:
+        """Whether every call that is not denied ends in a question."""
+        is_certain = any(not each.is_conditional for each in self._asks)
+        return is_certain or self.posture.own_terms is not None
+
+    @property
+    def history(self) -> History:
+        """The calls that rules count, shared by all tools of a project."""
+        return self._history
+
+    @property
+    def span_s(self) -> float:
+        """The longest window that a rule asks of the history, in seconds."""
+        return max(self._windows.values(), default=0.0)
+
+    @property
+    def counts_calls(self) -> bool:
+        """Whether a rule looks at the history of calls."""
+        return bool(self._windows)
+
+    def decide(self, invocation: Invocation) -> Decision:
+        """The decision on a call whose arguments are final."""
+        roots = _Roots(self, invocation)
+        decision = self._verdict(roots)
+        if not self._audits:
+            return decision
+        would_be = tuple(each.id for each in self._audits if each.matches(roots))
+        return _with(decision, would_be=would_be)
+
+    def counts(self, invocation: Invocation) -> dict[str, int]:
+        """The `history` root: calls of this caller in each window that a rule names."""
+        now = invocation.clock.monotonic()
+        return self._history.counts(self.tool.name, invocation.caller, self._windows, now)
+
+    def risk(self, invocation: Invocation) -> Mapping[str, Any]:
+        """The `risk` root, worked out for the tool when the first condition reads it."""
+        if self._risk is None:
+            self._risk = Risk(self.tool)
+        return self._risk.root(invocation.arguments)
+
+    def note(self, invocation: Invocation) -> None:
+        """Count a call that is let through; free for tools that no rule counts."""
+        if self._windows:
+            now = invocation.clock.monotonic()
+            self._history.note(self.tool.name, invocation.caller, now)
+
+    def answered(self) -> "ToolPolicy":
+        """The same for calls that somebody has said yes to: no question is put to people."""
+        made = copy(self)
+        made.may_ask = False
+        made.variants = [each.answered() for each in self.variants]
+        return made
+
+    def explain(self, invocation: Invocation) -> Decision:
+        """The same decision, with what every rule that can hit the tool has to say."""
+        traces = tuple(each.trace(_Roots(self, invocation)) for each in self._clauses)
+        return _with(self.decide(invocation), rules=traces)
+
+    def is_hidden(self, invocation: Invocation) -> bool:
+        """Whether the caller of `invocation` does not even see the tool (P15).
+
+        A deny that holds whatever the arguments are hides it; so does having no rule that could
+        let a call through.
+        """
+        roots = _Roots(self, invocation)
+        if any(each.matches(roots) for each in self._hiding):
+            return True
+        if self._is_open:
+            return False
+        return not any(each.matches(roots) for each in (*self._asks, *self._allows))
+
+    def _lets_through_somebody(self) -> bool:
+        """Whether some call of any caller might get past: what is left depends on the caller."""
+        if self.posture.own_terms is not None or self.posture.default != "deny":
+            return True
+        open_ = (*self._asks, *self._allows)
+        return any(not each.is_about_callers or not each.is_conditional for each in open_)
+
+    def _settled(self) -> Decision | None:
+        """The decision, if no call can change it."""
+        if self._audits:
+            return None
+        denied = next((each for each in self._denies if not each.is_conditional), None)
+        if denied is not None and not any(each.is_conditional for each in self._denies):
+            return _denial(denied)
+        if any(each.is_conditional for each in (*self._denies, *self._asks)):
+            return None
+        if self._asks or self.posture.own_terms is not None:
+            return self._asking(self._asks)
+        if self.posture.default == "allow" and not self._allows:
+            return BY_DEFAULT
+        certain = next((each for each in self._allows if not each.is_conditional), None)
+        if certain is not None and not any(each.is_conditional for each in self._allows):
+            return _leave(certain)
+        return None if self._allows else NO_RULE
+
+    def _verdict(self, roots: "_Roots") -> Decision:
+        if self.fixed is not None:
+            return self.fixed
+        for each in self._denies:
+            if each.matches(roots):
+                return self._ends[each.id]
+        asking = [each for each in self._asks if each.matches(roots)]
+        if asking or self.posture.own_terms is not None:
+            return self._asking(asking)
+        for each in self._allows:
+            if each.matches(roots):
+                return self._ends[each.id]
+        return BY_DEFAULT if self.posture.default == "allow" else NO_RULE
+
+    def _asking(self, asking: Sequence[Clause]) -> Decision:
+        first = asking[0] if asking else None
+        reason = first.reason if first else self.posture.own_reason
+        own = self.posture.own_terms
+        every = [*([own] if own is not None else []), *(each.terms or Terms() for each in asking)]
+        rule = first.id if first else None
+        return Decision("ask", rule=rule, reason=reason, terms=strictest(every))
+
+
+class _Roots(dict[str, Any]):
+    """The roots that conditions read, each made once a call."""
+
+    __slots__ = ("_invocation", "_policy")
+
+    def __init__(self, policy: ToolPolicy, invocation: Invocation) -> None:
+        self._policy = policy
+        self._invocation = invocation
+
+    def __contains__(self, name: object) -> bool:
+        return name in _MAKE
+
+    def __missing__(self, name: str) -> Any:
+        made = self[name] = _MAKE[name](self._policy, self._invocation)
+        return made
+
+
+_MAKE: Mapping[str, Any] = {
+    "args": lambda _policy, invocation: invocation.arguments,
+    "caller": lambda _policy, invocation: invocation.caller.document(),
+    "call": lambda _policy, invocation: call_root(invocation),
+    "tool": lambda policy, _invocation: policy.tool.root,
+    "vars": lambda policy, _invocation: policy.tool.vars,
+    "history": ToolPolicy.counts,
+    "risk": ToolPolicy.risk,
+    "now": lambda _policy, invocation: datetime.fromtimestamp(invocation.clock.wall(), UTC),
+}
+
+
+def _leave(clause: Clause) -> Decision:
+    return Decision("allow", rule=clause.id, reason=clause.reason)
+
+
+def _denial(clause: Clause) -> Decision:
+    return Decision("deny", "denied", clause.id, clause.reason)
+
+
+def _with(
+    decision: Decision,
+    rules: tuple[RuleTrace, ...] | None = None,
+    would_be: tuple[str, ...] | None = None,
+) -> Decision:
+    return Decision(
+        decision.verdict,
+        decision.code,
+        decision.rule,
+        decision.reason,
+        decision.rules if rules is None else rules,
+        decision.terms,
+        decision.would_be if would_be is None else would_be,
+    )

@@ -1,0 +1,56 @@
+"""Rules of the generation before that may be used again.
+
+A rule is read once for each document, and compiled once for the parameters of the tools that it can
+hit: where none of them has changed, its conditions need not be checked again.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from toolrt.core.faults import Fault
+from toolrt.loading.reader import Document
+from toolrt.manifest.policy import Rule
+from toolrt.policy.clauses import Clause
+
+Made = tuple[Clause, list[Fault]]
+
+
+@dataclass(frozen=True, slots=True)
+class Over:
+    """What a rule is compiled over: the project's own file, and the parameters of each tool."""
+
+    project: Document | None
+    knows_vars: bool
+    arguments: Mapping[str, Mapping[str, Any] | None]
+
+
+@dataclass
+class KeptClauses:
+    """Rules by document and number, and the clauses made of them; see `turn`."""
+
+    _rules: dict[tuple[Document, int], Rule | None] = field(default_factory=dict)
+    _asked: dict[tuple[Document, int], Rule | None] = field(default_factory=dict)
+    _clauses: dict[int, tuple[Rule, Over, Made]] = field(default_factory=dict)
+    _used: dict[int, tuple[Rule, Over, Made]] = field(default_factory=dict)
+
+    def rule(self, document: Document, number: int, read: Callable[[], Rule | None]) -> Rule | None:
+        """The rule at that place; read when nobody has."""
+        key = (document, number)
+        self._asked[key] = self._rules[key] if key in self._rules else read()
+        return self._asked[key]
+
+    def clause(self, rule: Rule, over: Over, make: Callable[[], Made]) -> Made:
+        """The rule, compiled over those tools, and its faults; made when it was over others.
+
+        The same rule is the same object: two that are equal may stand in different files.
+        """
+        kept = self._clauses.get(id(rule))
+        made = kept[2] if kept is not None and kept[1] == over else make()
+        self._used[id(rule)] = (rule, over, made)
+        return made
+
+    def turn(self) -> None:
+        """Another generation begins; what the one before did not ask for is forgotten."""
+        self._rules, self._asked = self._asked, {}
+        self._clauses, self._used = self._used, {}

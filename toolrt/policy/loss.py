@@ -1,0 +1,82 @@
+"""Guards against policies that were lost rather than changed (L5, L6).
+
+A half-written or emptied file may well be right by itself, and say less than it did. So what takes
+protection away is looked at twice before it counts.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from toolrt.core.decisions import Verdict
+from toolrt.loading.loader import WrittenPolicies
+
+_FEW = 3
+_HALF = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Protection:
+    """What the policy files of one generation say: each file, each rule, and the default."""
+
+    files: Mapping[str, WrittenPolicies] = field(default_factory=dict)
+    rules: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    default: Verdict = "allow"
+
+    @classmethod
+    def of(cls, policies: Iterable[WrittenPolicies], default: Verdict) -> "Protection":
+        """The protection of files without errors; a rule counts as it is written."""
+        files = {written.document.file: written for written in policies}
+        rules = {
+            rule["id"]: rule
+            for written in files.values()
+            for rule in written.document.data.get("rules") or ()
+        }
+        return cls(files, rules, default)
+
+    def enforced(self, *verdicts: Verdict) -> set[str]:
+        """The ids of the rules that decide one of `verdicts`."""
+        return {
+            id_
+            for id_, rule in self.rules.items()
+            if rule["decide"] in verdicts and rule.get("mode") != "audit"
+        }
+
+
+def all_gone(before: Protection, after: Protection) -> str | None:
+    """What is wrong when there are no policy files any more: never the same as no rules."""
+    if not before.files or after.files:
+        return None
+    return f"every policy file is gone: {_listed(before.files, 'file')}"
+
+
+def losses(before: Protection, after: Protection) -> Iterator[str]:
+    """Each way in which `after` protects less and may be a mistake."""
+    denies = before.enforced("deny") - after.enforced("deny")
+    if denies:
+        yield f"{_listed(denies, 'deny rule')} would no longer hold"
+    asks = before.enforced("ask") - after.enforced("ask", "deny")
+    if asks:
+        yield f"{_listed(asks, 'ask rule')} would no longer hold"
+    if len(after.rules) * _HALF < len(before.rules):
+        yield f"of {len(before.rules)} rules {len(after.rules)} would be left"
+    if before.default == "deny" and after.default != "deny":
+        yield "calls that no rule decides would be let through"
+    yield from _cut(before, after)
+
+
+def _cut(before: Protection, after: Protection) -> Iterator[str]:
+    """Files that end earlier than they did, unless only blanks and comments are missing."""
+    for name, written in after.files.items():
+        known = before.files.get(name)
+        if known is None or known.document.data == written.document.data:
+            continue
+        if known.document.text.startswith(written.document.text):
+            yield f"{name} is the beginning of what it was"
+
+
+def _listed(names: Iterable[str], what: str) -> str:
+    known = sorted(names)
+    shown = ", ".join(f"`{each}`" for each in known[:_FEW])
+    more = f" and {len(known) - _FEW} more" if len(known) > _FEW else ""
+    return f"{what}{'s' if len(known) > 1 else ''} {shown}{more}"

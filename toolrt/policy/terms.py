@@ -1,0 +1,94 @@
+"""What an approval needs, made of what rules, files and tools say about it."""
+
+from collections.abc import Iterable
+from dataclasses import replace
+from math import inf
+
+from toolrt.core.decisions import DEFAULT_TTL_S, Group, Terms
+from toolrt.manifest.policy import Approval
+from toolrt.manifest.result import Hitl
+from toolrt.policy.facts import ToolFacts
+
+OPEN = Approval()
+"""Where nobody says anything: one yes of anybody who may approve."""
+
+
+def laid_over(rule: Approval | None, file: Approval | None) -> Approval:
+    """A rule's `approval` over its file's: what the rule writes holds."""
+    if rule is None or file is None:
+        return rule or file or OPEN
+    return file.model_copy(update={key: getattr(rule, key) for key in rule.model_fields_set})
+
+
+def terms_of(approval: Approval) -> Terms:
+    """The terms of one rule. Times that it does not write are infinite, until `strictest`."""
+    ttl_s = approval.ttl or inf
+    approvers = approval.approvers
+    group = Group(tuple(approvers.roles), tuple(approvers.principals), approval.count)
+    return Terms(
+        (group,),
+        approval.exclude_requester,
+        ttl_s,
+        approval.execute_by or inf,
+        tuple(approval.scopes),
+    )
+
+
+def own_terms(tool: ToolFacts, files: Iterable[Approval]) -> tuple[Terms | None, str | None]:
+    """What the tool itself asks of people, and why; None when nothing.
+
+    `files` are the `approval` keys of the policy files: they hold for these questions too.
+    """
+    hitl, reason = tool.hitl, None
+    if hitl is None:
+        reason = _why_asked(tool)
+        hitl = Hitl(mode="confirm") if reason else None
+    if hitl is None or hitl.mode == "none":
+        return None, None
+    merged = _together([terms_of(each) for each in files] or [terms_of(OPEN)])
+    made = replace(
+        merged,
+        mode=hitl.mode,
+        fields=tuple(hitl.fields),
+        note=hitl.note,
+        ttl_s=min(hitl.ttl or inf, merged.ttl_s),
+    )
+    return made, reason or hitl.note
+
+
+def strictest(every: list[Terms]) -> Terms:
+    """Every group must be satisfied; the shortest times that somebody writes and the fewest scopes
+    hold. A yes is to be used as long as it could have been waited for.
+
+    Mode, fields and note are those of the first, which is the tool's own where it has terms.
+    """
+    made = _together(every)
+    ttl_s = DEFAULT_TTL_S if made.ttl_s == inf else made.ttl_s
+    execute_by_s = ttl_s if made.execute_by_s == inf else made.execute_by_s
+    return replace(made, ttl_s=ttl_s, execute_by_s=execute_by_s)
+
+
+def _together(every: list[Terms]) -> Terms:
+    first = every[0]
+    if len(every) == 1:
+        return first
+    scopes = set(first.scopes).intersection(*(each.scopes for each in every))
+    return replace(
+        first,
+        groups=tuple(dict.fromkeys(group for each in every for group in each.groups)),
+        exclude_requester=any(each.exclude_requester for each in every),
+        ttl_s=min(each.ttl_s for each in every),
+        execute_by_s=min(each.execute_by_s for each in every),
+        scopes=tuple(each for each in first.scopes if each in scopes) or ("once",),
+    )
+
+
+def _why_asked(tool: ToolFacts) -> str | None:
+    """Why a tool without a word of its own asks all the same."""
+    if tool.effect == "irreversible":
+        return "its effect cannot be undone"
+    if tool.hands_text_on:
+        return "it hands a caller's text to an interpreter"
+    if tool.is_foreign and tool.effect != "read":
+        return "it is defined elsewhere, and not known to only read"
+    return None

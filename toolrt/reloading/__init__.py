@@ -1,0 +1,1 @@
+"""A project compiled again while it is open: what changed, whether it may be, and the swap."""

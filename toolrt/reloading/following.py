@@ -1,0 +1,71 @@
+"""Reloads a project whenever its files change, for as long as somebody has it open."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import aclosing, asynccontextmanager, suppress
+from typing import Final
+
+from toolrt.core.clock import Clock
+from toolrt.loading.loader import PROJECT_FILE
+from toolrt.loading.watcher import Interest, Watcher
+from toolrt.reloading.outcome import Reload
+from toolrt.reloading.reloader import SECOND_LOOK_S, Reloader
+
+_MARGIN_S: Final = 0.05
+
+
+@asynccontextmanager
+async def following(reloader: Reloader, clock: Clock, *, is_on: bool) -> AsyncIterator[None]:
+    """Reload on changes while inside; nothing happens unless `is_on`."""
+    if not is_on:
+        yield
+        return
+    second = _SecondLook(reloader, clock)
+    stop_telling = reloader.on_reload(second.after)
+    task = asyncio.create_task(_follow(reloader))
+    try:
+        yield
+    finally:
+        stop_telling()
+        second.stop()
+        task.cancel()
+        with suppress(asyncio.CancelledError):
+            await task
+
+
+async def _follow(reloader: Reloader) -> None:
+    async with aclosing(Watcher(lambda: _interest(reloader)).asks()) as asks:
+        async for reason in asks:
+            await reloader.reload(reason)
+
+
+def _interest(reloader: Reloader) -> Interest:
+    """The folders and files of what is in force, and of what was refused."""
+    folders = {folder for stock in reloader.stocks for folder in stock.folders}
+    paths = {path for stock in reloader.stocks for path in stock.paths}
+    return Interest.of(folders, {*paths, reloader.stock.root / PROJECT_FILE})
+
+
+class _SecondLook:
+    """Looks again at a policy that protects less, once it has been unchanged for 10 s (L6)."""
+
+    def __init__(self, reloader: Reloader, clock: Clock) -> None:
+        self._reloader = reloader
+        self._clock = clock
+        self._task: asyncio.Task[None] | None = None
+
+    def after(self, outcome: Reload) -> None:
+        """Come back later, if the outcome is one that time may confirm."""
+        self.stop()
+        if outcome.losses:
+            self._task = asyncio.create_task(self._look())
+
+    def stop(self) -> None:
+        """Look no more."""
+        if self._task is not None:
+            self._task.cancel()
+        self._task = None
+
+    async def _look(self) -> None:
+        await self._clock.sleep(SECOND_LOOK_S + _MARGIN_S)
+        await self._reloader.reload("second look")

@@ -1,0 +1,90 @@
+"""A generation, and how what was compiled compares with the one in force.
+
+All of it is worked out where it was compiled, aside from the calls.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Final
+
+from toolrt.catalog.compiler import Compiled
+from toolrt.catalog.snapshot import Snapshot
+from toolrt.core.redaction import Redactor, without_credentials
+from toolrt.loading.diagnostics import Diagnostic
+from toolrt.loading.stock import Stock
+from toolrt.policy.loss import Protection, all_gone, losses
+from toolrt.policy.policy import Policy
+from toolrt.reloading.changes import Changes, Side, changes
+
+_OPENED_ONCE: Final = ("state", "journal", "secrets")
+"""Keys of toolrt.yaml that are read when a project is opened."""
+
+
+@dataclass(frozen=True, slots=True)
+class Generation:
+    """What is in force, or may be. `blocked` are the tools that cannot be called, and why."""
+
+    compiled: Compiled
+    snapshot: Snapshot
+    protection: Protection
+    blocked: Mapping[str, str]
+
+    @classmethod
+    def of(cls, compiled: Compiled) -> "Generation | None":
+        """The generation that compiling came to; None where there are errors."""
+        snapshot = compiled.snapshot
+        if snapshot is None:
+            return None
+        default = snapshot.rules.default if isinstance(snapshot.rules, Policy) else "allow"
+        protection = Protection.of(compiled.files.policies, default)
+        tools = snapshot.tools.values()
+        blocked = {each.name: each.blocked.reason for each in tools if each.blocked is not None}
+        return cls(compiled, snapshot, protection, blocked)
+
+    @property
+    def side(self) -> Side:
+        return Side(self.snapshot, self.protection)
+
+    @property
+    def stock(self) -> Stock:
+        return self.compiled.files.stock
+
+
+@dataclass(frozen=True, slots=True)
+class Weighed:
+    """What was compiled beside what is in force; `new` is None where there are errors."""
+
+    diagnostics: tuple[Diagnostic, ...]
+    sources: Mapping[str, str] = field(repr=False)
+    new: Generation | None = None
+    changes: Changes = field(default_factory=Changes)
+    gone: str | None = None
+    losses: tuple[str, ...] = ()
+    needs_restart: tuple[str, ...] = ()
+
+
+def weighed(current: Generation, compiled: Compiled) -> Weighed:
+    """How `compiled` differs from `current`, and whether it may take its place."""
+    diagnostics, sources = tuple(compiled.diagnostics), compiled.sources
+    new = Generation.of(compiled)
+    if new is None:
+        return Weighed(diagnostics, sources)
+    return Weighed(
+        diagnostics,
+        sources,
+        new,
+        changes(current.side, new.side, partial(_masked, compiled.redactor)),
+        all_gone(current.protection, new.protection),
+        tuple(losses(current.protection, new.protection)),
+        _kept_keys(current, new),
+    )
+
+
+def _masked(redactor: Redactor, text: str) -> str:
+    return without_credentials(redactor.text(text))
+
+
+def _kept_keys(before: Generation, after: Generation) -> tuple[str, ...]:
+    old, new = before.compiled.files.project, after.compiled.files.project
+    return tuple(key for key in _OPENED_ONCE if getattr(old, key) != getattr(new, key))

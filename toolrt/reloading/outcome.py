@@ -1,0 +1,73 @@
+"""What a reload came to, as every face tells it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from toolrt.core.results import SCHEMA
+from toolrt.loading.diagnostics import Diagnostic
+from toolrt.loading.snippet import render
+from toolrt.reloading.changes import Changes
+
+
+@dataclass(frozen=True, slots=True)
+class Reload:
+    """The answer to one question for a reload.
+
+    `is_accepted` says that what is written is in force: since now when `is_new`, else since before.
+    `generation` and `fingerprint` are those in force; `refused` is the fingerprint of what was not
+    let in. `why` says why it was not, `hint` what to do. `losses` are why a person has to confirm
+    it. `needs_restart` are keys of toolrt.yaml that changed and count only after a new start.
+    """
+
+    reason: str
+    is_accepted: bool
+    generation: int
+    fingerprint: str
+    is_new: bool = False
+    changes: Changes = field(default_factory=Changes)
+    diagnostics: tuple[Diagnostic, ...] = ()
+    sources: Mapping[str, str] = field(default_factory=dict, repr=False)
+    why: str | None = None
+    hint: str | None = None
+    losses: tuple[str, ...] = ()
+    refused: str | None = None
+    needs_restart: tuple[str, ...] = ()
+    took_s: float = 0.0
+
+    @property
+    def report(self) -> str:
+        """What is wrong with the files, with excerpts; empty where nothing is."""
+        errors = [one for one in self.diagnostics if one.severity == "error"]
+        return render(errors, self.sources) if errors else ""
+
+    def document(self) -> dict[str, Any]:
+        """JSON-ready, the same for every face."""
+        return {
+            "schema": SCHEMA,
+            "accepted": self.is_accepted,
+            "new": self.is_new,
+            "reason": self.reason,
+            "generation": self.generation,
+            "fingerprint": self.fingerprint,
+            "refused": self.refused,
+            "changes": self.changes.document(),
+            "why": self.why,
+            "hint": self.hint,
+            "losses": list(self.losses),
+            "diagnostics": [one.document() for one in self.diagnostics],
+            "needs_restart": list(self.needs_restart),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """How reloading stands, for metrics: the last outcome, and since when the files are in force.
+
+    `last_success_ts` is wall time in seconds.
+    """
+
+    reload_success: bool
+    last_success_ts: float
+    generation: int
+    fingerprint: str

@@ -1,0 +1,256 @@
+"""The one way to a new generation: whoever asks for it, one at a time (L11).
+
+Settled files are compiled aside and become the current generation in one assignment. What has an
+error, or protects less than before, does not; the last good generation stays.
+"""
+
+import asyncio
+import logging
+import sys
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import partial
+from typing import Any, Final
+
+from toolrt.bindings.threads import aside
+from toolrt.catalog.compiler import Compiled
+from toolrt.catalog.registry import Registry
+from toolrt.core.clock import Clock
+from toolrt.loading.apart import TooMuchError, is_much, parsed
+from toolrt.loading.findings import Finding
+from toolrt.loading.owners import HINT as OWN_THEM
+from toolrt.loading.owners import why_foreign
+from toolrt.loading.stock import Stock
+from toolrt.reloading.generation import Generation, Weighed, weighed
+from toolrt.reloading.outcome import Reload, Standing
+from toolrt.reloading.settling import settled
+from toolrt.reloading.workspace import Workspace
+from toolrt.stores.base import StoreError
+
+AUTOMATIC: Final = frozenset({"watch", "poll", "second look"})
+"""Reasons that nobody is waiting behind: what was refused is not told again."""
+
+SECOND_LOOK_S: Final = 10.0
+_SWITCH_S: Final = 0.0005
+_CONFIRM: Final = "`accept_loss` confirms it; so does leaving it unchanged for 10 s"
+_NO_RULES: Final = "`default: allow` in a file of policies.d runs without rules"
+
+Record = Callable[[Mapping[str, Any]], Awaitable[None]]
+"""Writes down that a generation is about to come into force; may raise StoreError."""
+
+log = logging.getLogger("toolrt.reload")
+
+
+class Reloader:
+    """Reloads one open project.
+
+    `allow_foreign` lets folders of others be (L10). `record` is told of each new generation once it
+    is in force; that it cannot be written down is a warning: a new deny must not wait for a store.
+    """
+
+    def __init__(
+        self,
+        workspace: Workspace,
+        registry: Registry,
+        compiled: Compiled,
+        clock: Clock,
+        *,
+        allow_foreign: bool = False,
+        record: Record | None = None,
+    ) -> None:
+        current = Generation.of(compiled)
+        if current is None:
+            raise ValueError("a project with errors cannot be open")
+        self._current: Generation = current
+        self._workspace = workspace
+        self._registry = registry
+        self._clock = clock
+        self._allow_foreign = allow_foreign
+        self._record = record
+        self._turn = asyncio.Lock()
+        self._running: set[asyncio.Task[Reload]] = set()
+        self._listeners: list[Callable[[Reload], object]] = []
+        self._refusal: tuple[Stock, Reload, float] | None = None
+        self.standing = self._stands(is_success=True)
+
+    @property
+    def findings(self) -> Sequence[Finding]:
+        """The warnings about the files in force."""
+        return self._current.compiled.files.findings
+
+    @property
+    def stock(self) -> Stock:
+        """The files in force."""
+        return self._current.stock
+
+    @property
+    def stocks(self) -> list[Stock]:
+        """The files in force, and those that were refused last."""
+        return [self.stock, *([self._refusal[0]] if self._refusal else [])]
+
+    def on_reload(self, listener: Callable[[Reload], object]) -> Callable[[], None]:
+        """Call `listener` with each outcome from now on; what is given back ends that."""
+        self._listeners.append(listener)
+        return partial(self._listeners.remove, listener)
+
+    async def reload(self, reason: str = "asked", *, accept_loss: bool = False) -> Reload:
+        """Bring what is written now into force, if it may be. Never raises for what is written.
+
+        One that is cancelled while it waits is still carried out.
+        """
+        task = asyncio.create_task(self._in_turn(reason, accept_loss=accept_loss))
+        self._running.add(task)
+        task.add_done_callback(self._running.discard)
+        return await asyncio.shield(task)
+
+    async def close(self) -> None:
+        """Wait for what is being reloaded."""
+        await asyncio.gather(*self._running, return_exceptions=True)
+
+    async def _in_turn(self, reason: str, *, accept_loss: bool) -> Reload:
+        async with self._turn:
+            started = self._clock.monotonic()
+            known = self._refusal and self._refusal[1].refused
+            try:
+                outcome = await self._outcome(reason, accept_loss=accept_loss)
+            except Exception as error:
+                log.exception("a bug ended a reload; the last good generation stays")
+                outcome = self._refused(reason, f"a bug of toolrt: {type(error).__name__}")
+            outcome = replace(outcome, took_s=self._clock.monotonic() - started)
+            is_told = _is_nothing(outcome) or (known is not None and known == outcome.refused)
+            if reason not in AUTOMATIC or not is_told:
+                self._tell(outcome)
+            return outcome
+
+    async def _outcome(self, reason: str, *, accept_loss: bool) -> Reload:
+        stock = await settled(self._workspace.stock, self._clock)
+        if stock is None:
+            return self._refused(reason, "the files are still being written")
+        foreign = None if self._allow_foreign else why_foreign((stock.root, *stock.folders))
+        if foreign is not None:
+            return self._refused(reason, foreign, hint=OWN_THEM)
+        if stock.is_as(self.stock) and not self._waits(reason):
+            return self._unchanged(reason)
+        refusal = self._same_refusal(stock)
+        if refusal is not None and reason in AUTOMATIC and not self._is_second_look(refusal):
+            return replace(refusal[1], reason=reason)
+        return await self._tried(stock, reason, accept_loss=accept_loss)
+
+    async def _tried(self, stock: Stock, reason: str, *, accept_loss: bool) -> Reload:
+        """Compile `stock`, and swap if it may come into force."""
+        try:
+            made = await aside(partial(self._weighed, stock))
+        except TooMuchError as error:
+            return self._keep(stock, self._refused(reason, str(error), hint="make the files fewer"))
+        if made.new is None:
+            return self._keep(stock, self._broken(reason, made))
+        if stock.is_as(self.stock) and made.new.blocked == self._current.blocked:
+            return self._unchanged(reason)
+        if made.gone is not None:
+            return self._keep(stock, self._refused(reason, made.gone, hint=_NO_RULES))
+        lost = made.losses
+        if lost and not accept_loss and not self._is_second_look(self._same_refusal(stock)):
+            refused = self._refused(reason, "; ".join(lost), hint=_CONFIRM)
+            return self._keep(stock, replace(refused, losses=lost))
+        return await self._accepted(made.new, made, reason)
+
+    def _weighed(self, stock: Stock) -> Weighed:
+        """Compile, in a thread that lets the others have their turns often. Raises TooMuchError."""
+        with _in_short_turns():
+            files = stock.unparsed()
+            if is_much(files):
+                for unread, document in zip(files, parsed(files), strict=True):
+                    stock.library.put(unread, document)
+            number = self._current.snapshot.generation + 1
+            return weighed(self._current, self._workspace.compile(stock, number))
+
+    async def _accepted(self, new: Generation, made: Weighed, reason: str) -> Reload:
+        outcome = Reload(
+            reason,
+            is_accepted=True,
+            generation=new.snapshot.generation,
+            fingerprint=new.snapshot.fingerprint,
+            is_new=True,
+            changes=made.changes,
+            diagnostics=made.diagnostics,
+            sources=made.sources,
+            needs_restart=made.needs_restart,
+        )
+        self._registry.swap(new.snapshot)
+        self._current, self._refusal = new, None
+        self.standing = self._stands(is_success=True)
+        if self._record is not None:
+            try:
+                await self._record(outcome.document())
+            except StoreError as error:  # a new deny is in force, whatever ails the journal
+                log.warning("the new generation is not in the journal: %s", error.message)
+        return outcome
+
+    def _broken(self, reason: str, made: Weighed) -> Reload:
+        errors = sum(one.severity == "error" for one in made.diagnostics)
+        why = f"the files have {errors} error{'s' if errors != 1 else ''}"
+        refused = self._refused(reason, why, hint="`toolrt check` shows them")
+        return replace(refused, diagnostics=made.diagnostics, sources=made.sources)
+
+    def _refused(self, reason: str, why: str, *, hint: str | None = None) -> Reload:
+        self.standing = replace(self.standing, reload_success=False)
+        return replace(self._answer(reason), is_accepted=False, why=why, hint=hint)
+
+    def _unchanged(self, reason: str) -> Reload:
+        """What is written is in force (L7)."""
+        self._refusal = None
+        self.standing = self._stands(is_success=True)
+        return self._answer(reason)
+
+    def _answer(self, reason: str) -> Reload:
+        """That nothing is new."""
+        current = self._current.snapshot
+        return Reload(reason, True, current.generation, current.fingerprint)
+
+    def _keep(self, stock: Stock, refused: Reload) -> Reload:
+        """Remember what was refused, and since when it has been unchanged."""
+        known = self._same_refusal(stock)
+        since = known[2] if known else self._clock.monotonic()
+        refused = replace(refused, refused=stock.fingerprint)
+        self._refusal = (stock, refused, since)
+        return refused
+
+    def _same_refusal(self, stock: Stock) -> tuple[Stock, Reload, float] | None:
+        """The last refusal, if it was of the same files."""
+        known = self._refusal
+        return known if known is not None and stock.is_as(known[0]) else None
+
+    def _is_second_look(self, refusal: tuple[Stock, Reload, float] | None) -> bool:
+        """Whether a loss has been there, unchanged, for long enough to be meant."""
+        if refusal is None or not refusal[1].losses:
+            return False
+        return self._clock.monotonic() - refusal[2] >= SECOND_LOOK_S
+
+    def _waits(self, reason: str) -> bool:
+        """Whether somebody who asks may hope for a tool that could not be called so far."""
+        return reason not in AUTOMATIC and bool(self._current.blocked)
+
+    def _stands(self, *, is_success: bool) -> Standing:
+        current = self._current.snapshot
+        return Standing(is_success, self._clock.wall(), current.generation, current.fingerprint)
+
+    def _tell(self, outcome: Reload) -> None:
+        loop = asyncio.get_running_loop()
+        for listener in list(self._listeners):
+            loop.call_soon(listener, outcome)
+
+
+def _is_nothing(outcome: Reload) -> bool:
+    return outcome.is_accepted and not outcome.is_new
+
+
+@contextmanager
+def _in_short_turns() -> Iterator[None]:
+    """Lets the loop have the interpreter within half a millisecond when it asks for it."""
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(_SWITCH_S)
+    try:
+        yield
+    finally:
+        sys.setswitchinterval(before)

@@ -1,0 +1,80 @@
+"""What a runtime remembers: its database, the lasting key, and the approvals kept there.
+
+Nothing is opened or made until something is to be remembered.
+"""
+
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from toolrt.core.clock import Clock, SystemClock
+from toolrt.core.redaction import Redactor
+from toolrt.manifest import project as manifest
+from toolrt.manifest.project import ProjectFile
+from toolrt.observe.journal import Journal
+from toolrt.pipeline.memory import Memory
+from toolrt.pipeline.recollection import Recollection
+from toolrt.policy.questions import Questions
+from toolrt.stores.base import Database
+from toolrt.stores.key import given_key, lasting_key
+from toolrt.stores.moments import Moment, SystemMoments
+from toolrt.stores.sqlite import SqliteDatabase
+
+DEFAULT_STATE = ".toolrt/state.db"
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """The memory of one runtime."""
+
+    database: Database
+    memory: Memory
+
+    @classmethod
+    def of(
+        cls,
+        root: Path,
+        project: ProjectFile,
+        clock: Clock | None = None,
+        redactor: Redactor | None = None,
+    ) -> "State":
+        """The state that the project names; the built-in is one SQLite file in its folder.
+
+        `clock` stands in for the machine's clocks, in tests.
+        """
+        path = root / (project.state or DEFAULT_STATE)
+        database = SqliteDatabase(path)
+        written = project.journal.key if project.journal else None
+
+        moments = SystemMoments() if clock is None else _MomentsOf(clock)
+
+        @cache
+        def key() -> bytes:
+            return given_key(written) if written else lasting_key(path.parent / "key")
+
+        options = project.journal or manifest.Journal()
+        journal = Journal(
+            database,
+            key,
+            clock or SystemClock(),
+            redactor or Redactor(),
+            mode=options.mode,
+            retention_s=options.retention,
+        )
+        questions = Questions(database, key, moments, journal.audit)
+        return cls(database, Memory(questions, journal, Recollection(journal)))
+
+    async def close(self) -> None:
+        """Write what is left and let go of the database."""
+        await self.memory.journal.close()
+        await self.database.close()
+
+
+class _MomentsOf:
+    """Points of time of another clock, all of one boot."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+
+    def now(self) -> Moment:
+        return Moment(self._clock.wall(), self._clock.monotonic(), "clock")

@@ -1,0 +1,1 @@
+"""What outlives a process: approvals, grants and the journal, in one database."""

@@ -1,0 +1,147 @@
+"""Running what was approved: one claim, its lease, its end; and calling a question off.
+
+What runs does so after its claim was committed. A claim that is not renewed in time becomes
+`unknown`, and only its late owner, a check of the effect or a person can say what happened.
+"""
+
+from typing import Literal
+
+from toolrt.stores.approval_lapses import current
+from toolrt.stores.approvals import Approval, Moved, get, move, note
+from toolrt.stores.base import Audit, Session, no_audit
+from toolrt.stores.moments import Moment, ahead, settled
+
+Ending = Literal["succeeded", "failed"]
+
+_REFUSALS = {
+    "pending": ("conflict", "it waits for a decision"),
+    "denied": ("approval-denied", "it was denied"),
+    "expired": ("approval-expired", "it has expired"),
+    "cancelled": ("cancelled", "it was cancelled"),
+    "claimed": ("conflict", "it runs"),
+    "unknown": ("unknown-outcome", "it ran, and nobody knows with what outcome"),
+}
+_OVER = ("conflict", "it has run")
+
+
+def claim(
+    session: Session,
+    prefix: str,
+    moment: Moment,
+    *,
+    owner: str,
+    final_hash: str,
+    lease_s: float,
+    audit: Audit = no_audit,
+) -> Moved:
+    """Take an approved one in order to run what `final_hash` stands for; one owner only (A8).
+
+    Another hash changes nothing and is told to `audit` (A4). Raises as `get` does.
+    """
+    now = settled(session, moment)
+    record = current(session, prefix, now, audit)
+    if record.state != "approved":
+        return _refused(record)
+    if record.final_hash != final_hash:
+        note(audit, session, "mismatch", record, moment, owner=owner, claimed_hash=final_hash)
+        return Moved(record, "approval-mismatch", "other arguments were approved")
+    sets = {"state": "claimed", "owner": owner, "lease": moment.plus(lease_s)}
+    if not move(session, record, sets, ahead("execute_by", now)):
+        return _refused(get(session, record.id))
+    return _told(session, record, "claimed", moment, audit, owner=owner)
+
+
+def renew(
+    session: Session,
+    prefix: str,
+    moment: Moment,
+    *,
+    owner: str,
+    lease_s: float,
+    audit: Audit = no_audit,
+) -> Moved:
+    """Go on holding a claim. Once its time has passed it is lost, and the outcome unknown."""
+    now = settled(session, moment)
+    record = current(session, prefix, now, audit)
+    if record.state != "claimed" or record.owner != owner:
+        return _refused(record)
+    if not move(session, record, {"lease": moment.plus(lease_s)}, ahead("lease", now)):
+        return _refused(get(session, record.id))
+    return Moved(get(session, record.id))
+
+
+def settle(
+    session: Session,
+    prefix: str,
+    moment: Moment,
+    *,
+    owner: str,
+    state: Ending | Literal["unknown"],
+    outcome: str | None = None,
+    audit: Audit = no_audit,
+) -> Moved:
+    """The owner's word on what came of it (`outcome` is JSON); late is not too late (A2)."""
+    record = get(session, prefix)
+    if record.owner != owner:
+        return _refused(record)
+    if record.state == state:
+        return Moved(record, is_repeat=True)
+    if record.state not in {"claimed", "unknown"}:
+        return _refused(record)
+    if not move(session, record, {**_ending(state, moment), "outcome": outcome}):
+        return _refused(get(session, record.id))
+    return _told(session, record, state, moment, audit, owner=owner)
+
+
+def resolve_unknown(
+    session: Session,
+    prefix: str,
+    moment: Moment,
+    *,
+    actor: str,
+    state: Ending,
+    outcome: str | None = None,
+    audit: Audit = no_audit,
+) -> Moved:
+    """A person's, or a check's, word on an unknown outcome."""
+    now = settled(session, moment)
+    record = current(session, prefix, now, audit)
+    if record.state != "unknown":
+        return _refused(record)
+    sets = _ending(state, moment) | ({} if outcome is None else {"outcome": outcome})
+    if not move(session, record, sets):
+        return _refused(get(session, record.id))
+    return _told(session, record, "resolved", moment, audit, actor=actor)
+
+
+def cancel(
+    session: Session, prefix: str, moment: Moment, *, actor: str, audit: Audit = no_audit
+) -> Moved:
+    """Call off what does not run yet (A18)."""
+    now = settled(session, moment)
+    record = current(session, prefix, now, audit)
+    if record.state == "cancelled":
+        return Moved(record, is_repeat=True)
+    if record.state not in {"pending", "approved"}:
+        return _refused(record)
+    if not move(session, record, _ending("cancelled", moment)):
+        return _refused(get(session, record.id))
+    return _told(session, record, "cancelled", moment, audit, actor=actor)
+
+
+def _ending(state: str, moment: Moment) -> dict[str, object]:
+    return {"state": state} if state == "unknown" else {"state": state, "ended": moment}
+
+
+def _told(
+    session: Session, before: Approval, event: str, moment: Moment, audit: Audit, **more: object
+) -> Moved:
+    """The record after a change that `audit` has been told of."""
+    record = get(session, before.id)
+    note(audit, session, event, record, moment, **more)
+    return Moved(record)
+
+
+def _refused(record: Approval) -> Moved:
+    code, message = _REFUSALS.get(record.state, _OVER)
+    return Moved(record, code, message)

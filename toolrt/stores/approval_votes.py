@@ -1,0 +1,91 @@
+"""What people said to a question, and what comes of it all together."""
+
+import json
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+from typing import Literal
+
+from toolrt.core.decisions import Group, Terms
+from toolrt.stores.base import Row, Session
+
+Answer = Literal["approve", "deny"]
+
+CHANNELS = ("cli", "http", "console", "python")
+"""The ways by which people decide; the agent's own is none of them (A17)."""
+
+_COLUMNS = "actor, roles, channel, verdict, note, at, final_hash"
+
+
+@dataclass(frozen=True, slots=True)
+class Vote:
+    """What one person said, in which role, when (wall clock), and about which arguments."""
+
+    actor: str
+    roles: tuple[str, ...]
+    channel: str
+    verdict: Answer
+    note: str | None
+    at: float
+    final_hash: str
+
+
+def judge(
+    terms: Terms, requesters: Collection[str], votes: Iterable[Vote]
+) -> Literal["approved", "denied", "pending"]:
+    """What the votes come to: any deny ends it, and every group needs its count of people (A10).
+
+    `requesters` are the principals that do not count where the terms exclude them.
+    """
+    people = {vote.actor: vote for vote in votes}.values()
+    if any(vote.verdict == "deny" for vote in people):
+        return "denied"
+    counted = [vote for vote in people if not is_excluded(terms, requesters, vote.actor)]
+    for group in terms.groups or (Group(),):
+        if sum(group.holds(vote.actor, vote.roles) for vote in counted) < max(group.count, 1):
+            return "pending"
+    return "approved"
+
+
+def is_excluded(terms: Terms, requesters: Collection[str], actor: str) -> bool:
+    """Whether this actor asked, and may not answer: four eyes, or a rule that says so."""
+    is_strict = terms.exclude_requester or any(group.count > 1 for group in terms.groups)
+    return is_strict and actor in requesters
+
+
+def objection(
+    terms: Terms, requesters: Collection[str], actor: str, roles: tuple[str, ...], channel: str
+) -> str | None:
+    """Why this actor may not decide, or None when they may."""
+    if channel not in CHANNELS:
+        return "a decision needs a channel that is not the agent's"
+    if not actor:
+        return "a decision needs somebody who makes it"
+    if is_excluded(terms, requesters, actor):
+        return "whoever asked may not decide this"
+    if not any(group.holds(actor, roles) for group in terms.groups or (Group(),)):
+        return "you are not among those who may decide this"
+    return None
+
+
+def votes_on(session: Session, approval_id: str) -> list[Vote]:
+    """What was said, in order."""
+    sql = f"SELECT {_COLUMNS} FROM approval_decisions WHERE approval_id = ? ORDER BY number"  # noqa: S608 - names of our own
+    return [_vote(row) for row in session.rows(sql, approval_id)]
+
+
+def keep(session: Session, approval_id: str, number: int, vote: Vote) -> None:
+    """Write a vote down; one about other arguments than before takes the place of that."""
+    session.change(
+        f"INSERT INTO approval_decisions (approval_id, number, {_COLUMNS})"  # noqa: S608 - names of our own
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (approval_id, actor) DO UPDATE SET"
+        " number = excluded.number, roles = excluded.roles, channel = excluded.channel,"
+        " verdict = excluded.verdict, note = excluded.note, at = excluded.at,"
+        " final_hash = excluded.final_hash",
+        *(approval_id, number, vote.actor, json.dumps(vote.roles), vote.channel),
+        *(vote.verdict, vote.note, vote.at, vote.final_hash),
+    )
+
+
+def _vote(row: Row) -> Vote:
+    actor, roles, *rest = row
+    return Vote(actor, tuple(json.loads(roles)), *rest)

@@ -1,0 +1,229 @@
+"""Standing yeses: for one caller and one tool as it is now, scoped, counted and soon over.
+
+A grant answers a question in advance; it never stands against a deny. It is bound to the hash of
+the tool's definition, so a tool that changes has none (A11).
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from typing import Literal
+
+from toolrt.core.decisions import Terms
+from toolrt.core.errors import RefusedError
+from toolrt.stores.approval_votes import judge, votes_on
+from toolrt.stores.approvals import new_id
+from toolrt.stores.base import Audit, Row, Session, no_audit
+from toolrt.stores.moments import Moment, ahead, columns, moment_of, settled, values
+
+LONGEST_S = 24 * 3600.0
+
+Pattern = Mapping[str, str | None]
+"""Argument -> the canonical JSON of the only value that it may have; None for any value."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewGrant:
+    """What a person allows from now on, for `ttl_s` seconds (24 hours at most) and so many uses.
+
+    A call matches when each of its arguments is in the pattern and has a value that fits, and each
+    one that the pattern gives a value is there. In scope `session` only that session's calls do.
+    """
+
+    id: str = field(default_factory=new_id)
+    scope: Literal["session", "pattern"]
+    tool: str
+    tool_hash: str
+    principal: str
+    tenant: str | None = None
+    session: str | None = None
+    pattern: Pattern
+    granted_by: str
+    approval_id: str | None = None
+    max_uses: int
+    ttl_s: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Grant:
+    """A grant as it is kept."""
+
+    id: str
+    scope: Literal["session", "pattern"]
+    tool: str
+    tool_hash: str
+    principal: str
+    tenant: str | None
+    session: str | None
+    pattern: Pattern
+    granted_by: str
+    approval_id: str | None
+    max_uses: int
+    uses: int
+    revoked_by: str | None
+    created: Moment
+    expires: Moment
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """A call that might be let through; its arguments are canonical JSON each.
+
+    `terms` are those on which people would be asked about it.
+    """
+
+    tool_hash: str
+    principal: str
+    tenant: str | None
+    session: str | None
+    arguments: Mapping[str, str]
+    terms: Terms
+
+
+_MOMENTS = ("created", "expires")
+_PLAIN = tuple(each.name for each in fields(Grant) if each.name not in _MOMENTS)
+_COLUMNS = (*_PLAIN, *(column for name in _MOMENTS for column in columns(name)))
+_SELECT = f"SELECT {', '.join(_COLUMNS)} FROM grants"  # noqa: S608 - names of our own
+_ALIVE = "revoked_by IS NULL AND uses < max_uses"
+
+
+def add(session: Session, new: NewGrant, moment: Moment, *, audit: Audit = no_audit) -> Grant:
+    """Keep a grant. Raises `RefusedError` where it would be too broad or too long."""
+    why = _objection(new)
+    if why is not None:
+        raise RefusedError(why, code="invalid-arguments")
+    named = {name: getattr(new, name) for name in _PLAIN if name not in {"uses", "revoked_by"}}
+    expires = moment.plus(new.ttl_s)
+    grant = Grant(**named, uses=0, revoked_by=None, created=moment, expires=expires)
+    places = ", ".join("?" * len(_COLUMNS))
+    sql = f"INSERT INTO grants ({', '.join(_COLUMNS)}) VALUES ({places})"  # noqa: S608 - names of our own
+    plain = {name: getattr(grant, name) for name in _PLAIN}
+    plain["pattern"] = json.dumps(dict(grant.pattern), sort_keys=True)
+    session.change(sql, *plain.values(), *values(grant.created), *values(grant.expires))
+    _note(audit, session, "granted", grant, moment, actor=grant.granted_by)
+    return grant
+
+
+def use(session: Session, call: Use, moment: Moment, *, audit: Audit = no_audit) -> Grant | None:
+    """Count one use of a grant that lets this call through; None where there is none (any more)."""
+    now = settled(session, moment)
+    live = ahead("expires", now)
+    for grant in matching(session, call, moment):
+        if not stands(session, grant, call.terms):
+            continue
+        sql = f"UPDATE grants SET uses = uses + 1 WHERE id = ? AND {_ALIVE} AND {live.sql}"  # noqa: S608 - names of our own
+        if session.change(sql, grant.id, *live.parameters):
+            used = get(session, grant.id)
+            _note(audit, session, "used", used, moment)
+            return used
+    return None
+
+
+def matching(session: Session, call: Use, moment: Moment) -> list[Grant]:
+    """The grants that would let this call through, those first that end first; changes nothing."""
+    sql = (
+        f"{_SELECT} WHERE tool_hash = ? AND principal = ? AND COALESCE(tenant, '') = ?"
+        f" AND (scope = 'pattern' OR session = ?) AND {_ALIVE}"
+    )
+    found = session.rows(sql, call.tool_hash, call.principal, call.tenant or "", call.session or "")
+    fitting = [grant for grant in map(_read, found) if _fits(grant.pattern, call.arguments)]
+    left_s = {grant.id: grant.expires.remaining_s(moment) for grant in fitting}
+    return sorted((each for each in fitting if left_s[each.id] > 0), key=lambda g: left_s[g.id])
+
+
+def stands(session: Session, grant: Grant, terms: Terms) -> bool:
+    """Whether what people said when they gave it would answer a question on these terms, too.
+
+    Other rules may ask about another call that the pattern fits, and rules change.
+    """
+    if terms.mode != "confirm" or grant.scope not in terms.scopes:
+        return False
+    sql = "SELECT final_hash FROM approvals WHERE id = ?"
+    row = session.row(sql, grant.approval_id)
+    votes = votes_on(session, grant.approval_id) if row and grant.approval_id else []
+    counted = [vote for vote in votes if row and vote.final_hash == row[0]]
+    return judge(terms, {grant.principal}, counted) == "approved"
+
+
+def revoke(
+    session: Session, prefix: str, moment: Moment, *, actor: str, audit: Audit = no_audit
+) -> Grant:
+    """End a grant; one that has been revoked stays as it is. Raises as `get` does."""
+    grant = get(session, prefix)
+    sql = "UPDATE grants SET revoked_by = ? WHERE id = ? AND revoked_by IS NULL"
+    if session.change(sql, actor, grant.id):
+        grant = get(session, grant.id)
+        _note(audit, session, "revoked", grant, moment, actor=actor)
+    return grant
+
+
+def get(session: Session, prefix: str) -> Grant:
+    """The grant of this id, or the only one whose id begins so. Raises `RefusedError`."""
+    wanted = prefix.strip().lower()
+    exact = session.row(f"{_SELECT} WHERE id = ?", wanted)
+    if exact is not None:
+        return _read(exact)
+    like = "substr(id, 1, ?) = ? LIMIT 2"
+    rows = session.rows(f"{_SELECT} WHERE {like}", len(wanted), wanted) if wanted else []
+    if len(rows) > 1:
+        message = f"more than one grant begins with {prefix!r}"
+        raise RefusedError(message, code="invalid-arguments", hint="give more of the id")
+    if not rows:
+        hint = "`toolrt approvals grants` shows all"
+        raise RefusedError(f"there is no grant {prefix!r}", code="not-found", hint=hint)
+    return _read(rows[0])
+
+
+def listed(session: Session, limit: int = 100) -> list[Grant]:
+    """Grants, the latest first; those that are over included."""
+    return [
+        _read(row)
+        for row in session.rows(f"{_SELECT} ORDER BY created_wall DESC, id LIMIT ?", limit)
+    ]
+
+
+def _objection(new: NewGrant) -> str | None:
+    if not 0 < new.ttl_s <= LONGEST_S:
+        return "a grant lasts 24 hours at most"
+    if new.max_uses < 1:
+        return "a grant is good for one use at least"
+    if new.scope == "session" and not new.session:
+        return "a grant for a session needs one"
+    return None
+
+
+def _fits(pattern: Pattern, arguments: Mapping[str, str]) -> bool:
+    required = {name for name, value in pattern.items() if value is not None}
+    return required <= arguments.keys() <= pattern.keys() and all(
+        arguments[name] == pattern[name] for name in required
+    )
+
+
+def _read(row: Row) -> Grant:
+    cells = dict(zip(_COLUMNS, row, strict=True))
+    named = {name: cells[name] for name in _PLAIN}
+    named["pattern"] = json.loads(named["pattern"])
+    for name in _MOMENTS:
+        named[name] = moment_of(*(cells[column] for column in columns(name)))
+    return Grant(**named)
+
+
+def _note(
+    audit: Audit, session: Session, event: str, grant: Grant, moment: Moment, **more: object
+) -> None:
+    audit(
+        session,
+        {
+            "kind": "grant",
+            "event": event,
+            "at": moment.wall,
+            "grant": grant.id,
+            "tool": grant.tool,
+            "principal": grant.principal,
+            "tenant": grant.tenant,
+            "session": grant.session,
+            "approval": grant.approval_id,
+            "uses": grant.uses,
+            **more,
+        },
+    )

@@ -1,0 +1,1 @@
+"""The `tests:` that stand beside tools and rules: found, run, and judged."""
