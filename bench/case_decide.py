@@ -12,6 +12,7 @@ from rounds import Figure, show
 import toolrt
 from toolrt.core.calls import Invocation
 from toolrt.core.clock import SystemClock
+from toolrt.pipeline.stages.authorize import decider_of
 
 RULES, FOR_THE_TOOL, DECISIONS = 1000, 20, 5000
 TOOL = """
@@ -36,15 +37,18 @@ def rules() -> str:
     return "\n".join(lines)
 
 
+def write(folder: str) -> None:
+    for name, text in {"tools.d/t.yaml": TOOL, "policies.d/p.yaml": rules()}.items():
+        path = Path(folder, name)
+        path.parent.mkdir()
+        path.write_text(text)
+
+
 async def main() -> None:
     with tempfile.TemporaryDirectory(prefix="toolrt-bench-") as folder:
-        for name, text in {"tools.d/t.yaml": TOOL, "policies.d/p.yaml": rules()}.items():
-            path = Path(folder, name)
-            path.parent.mkdir()
-            path.write_text(text)
+        write(folder)
         async with toolrt.open(folder) as runtime:
-            decider = runtime.snapshot.tools["quote"].decider
-            assert decider is not None
+            decider = decider_of(runtime.snapshot.tools["quote"])
             clock, caller = SystemClock(), toolrt.Caller("bench", ("a", "b"))
             took = []
             for _ in range(DECISIONS):
