@@ -102,6 +102,9 @@ class _Borrowing(Stock):
     def manifest_files(self, folder: Path) -> list[Path]:
         return super().manifest_files(self._other if folder == self._own else folder)
 
+    def not_read(self, folder: Path, *own: Path) -> dict[Path, list[Path]]:
+        return super().not_read(self._other if folder == self._own else folder, *own)
+
 
 def _policies_in(folder: Path) -> Path:
     """The folder that has the policy files: that of a project, or `folder` itself."""

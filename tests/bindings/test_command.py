@@ -325,6 +325,7 @@ async def test_s5_environment_is_the_allow_list_and_what_is_declared(bench):
         "TZ": "UTC",
         "CITY": "Köln",
         "KEY": "s3cret-value",
+        "TOOLRT_INSIDE_CALL": "1",
     }
 
 

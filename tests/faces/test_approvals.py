@@ -334,8 +334,50 @@ def test_a18_the_caller_calls_it_off_and_others_only_if_they_may_decide(invoke, 
     as_user("ann")
     own = invoke("approvals", "cancel", approval)
 
-    assert (other.exit_code, own.exit_code) == (4, 0)
+    assert (other.exit_code, own.exit_code) == (7, 0)
     assert state(invoke, approval) == "cancelled"
+
+
+@pytest.fixture
+def shared(invoke, project, as_user):
+    """A question of ann's, and a standing yes of hers; bob may call as she may."""
+    identities(
+        project, identity("ann", "call"), identity("bob", "call"), identity("boss", "approve")
+    )
+    as_user("ann")
+    granted, waits = asked(invoke), asked(invoke, invoice="A2", amount=3000)
+    as_user("boss")
+    assert invoke("approvals", "approve", granted, "--for", "1h", "--pattern").exit_code == 0
+    return waits
+
+
+@pytest.mark.parametrize("verb_", ["show", "run", "cancel"])
+def test_who_may_only_call_finds_no_question_of_another(invoke, as_user, shared, verb_):
+    as_user("bob")
+    shown = [invoke("approvals", verb_, prefix) for prefix in (shared, shared[:3])]
+
+    assert [each.exit_code for each in shown] == [7, 7]
+    assert all("error[not-found]: there is no approval" in each.stderr for each in shown)
+    assert all("bank.pay" not in each.output for each in shown)
+
+
+@pytest.mark.parametrize(
+    "words", [("list", "--state", "all"), ("grants", "--all")], ids=["list", "grants"]
+)
+def test_who_may_only_call_lists_their_own(invoke, as_user, shared, words):
+    lines = {}
+    for name in ("ann", "bob", "boss"):
+        as_user(name)
+        lines[name] = invoke("approvals", *words).stdout
+
+    assert lines["bob"] == ""
+    assert lines["ann"] == lines["boss"] != ""
+
+
+def test_one_who_may_only_call_finds_their_own_by_its_beginning(invoke, as_user, shared):
+    as_user("ann")
+
+    assert document(invoke("approvals", "show", shared[:8], "-o", "json"))["id"] == shared
 
 
 def test_a2_an_end_that_nobody_knows_is_said_by_a_person(invoke):

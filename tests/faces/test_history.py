@@ -3,6 +3,7 @@ import json
 import sqlite3
 
 import pytest
+from bank import identities, identity
 from journal_desk import ADD, call, closed, journal_in
 
 from toolrt.core.calls import Caller
@@ -203,6 +204,94 @@ def test_stats_count_by_tool(invoke, recorded):
     assert tool["calls"] == 3
     assert (tool["failed"], tool["paused"], tool["p50_ms"]) == (1, 1, 1.5)
     assert "t.add" in invoke("history", "stats").stdout
+
+
+@pytest.fixture
+def as_user(monkeypatch):
+    def become(name):
+        monkeypatch.setattr("toolrt.faces.cli.caller._os_user", lambda: name)
+
+    return become
+
+
+@pytest.fixture
+def shared(invoke, project, recorded, as_user):
+    """Calls of ann and bob, who may call, in one journal; `boss` may decide."""
+    recorded(
+        call(1, caller=Caller("ann")),
+        call(2, caller=Caller("bob")),
+        call(3, {"a": "mine"}, caller=Caller("bob"), code="unknown-tool"),
+        entries=[{**EVENTS[0], "principal": "ann"}, {**EVENTS[1], "actor": "bob"}],
+    )
+    identities(
+        project, identity("ann", "call"), identity("bob", "call"), identity("boss", "approve")
+    )
+    as_user("bob")
+    return as_user
+
+
+def test_who_may_only_call_sees_their_own_calls(invoke, shared):
+    told = entries(invoke("history", "list", "-o", "json"))
+    tools = json.loads(invoke("history", "stats", "-o", "json").stdout)["tools"]
+
+    assert {each["call_id"] for each in told} == {"call-2", "call-3"}
+    assert [each["calls"] for each in tools] == [2]
+    assert invoke("history", "show", "call-2").exit_code == 0
+    assert [invoke("history", "show", each).exit_code for each in ("call-1", "abcd")] == [7, 7]
+    shared("boss")
+    assert len(entries(invoke("history", "list", "-o", "json"))) == 5
+
+
+def test_tail_follows_their_own_calls_alone(shared, project, invoke, monkeypatch):
+    told = []
+    monkeypatch.setattr(
+        "toolrt.faces.cli.history_follow.show_each", lambda _settings, found: told.extend(found)
+    )
+    monkeypatch.setattr("toolrt.observe.journal_records.Records.tail", _interrupted)
+
+    assert invoke("history", "tail").exit_code == 0
+    assert {each["call_id"] for each in told} == {"call-2", "call-3"}
+
+
+async def _interrupted(*_):
+    raise KeyboardInterrupt
+    yield
+
+
+@pytest.mark.parametrize("verb", ["verify", "export", "replay"])
+def test_the_whole_journal_is_for_those_who_may_approve_or_admin(invoke, shared, verb):
+    refused = invoke("history", verb)
+    shared("boss")
+
+    assert (refused.exit_code, refused.stdout) == (4, "")
+    assert "error[access-denied]: bob sees only their own calls here" in refused.stderr
+    assert invoke("history", verb).exit_code != 4
+
+
+def test_p15_a_caller_is_not_told_which_rule_hid_a_tool(invoke, shared):
+    (mine,) = entries(invoke("history", "show", "call-3", "-o", "json"))
+    text = invoke("history", "show", "call-3").stdout
+    shared("boss")
+    (whole,) = entries(invoke("history", "show", "call-3", "-o", "json"))
+
+    assert (mine["decision"], mine["policy_hash"], mine["arguments"]) == (None, "", {"a": "***"})
+    assert "everything" not in text
+    assert whole["decision"]["rule"] == "everything"
+
+
+def test_a_stranger_reads_no_journal(invoke, shared):
+    shared("eve")
+
+    shown = invoke("history", "list")
+    assert (shown.exit_code, shown.stdout) == (4, "")
+    assert "eve is not among the `identities`" in shown.stderr
+
+
+def test_a_project_file_that_cannot_be_read_shows_nobody_the_journal(invoke, shared, project):
+    (project / "toolrt.yaml").write_text("identities: [\n")
+
+    shown = invoke("history", "list")
+    assert (shown.exit_code, shown.stdout) == (3, "")
 
 
 def test_history_reads_while_manifests_are_broken(invoke, recorded, project):

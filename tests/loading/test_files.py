@@ -9,6 +9,7 @@ import pytest
 from toolrt.loading import stock
 from toolrt.loading.loader import load_files
 from toolrt.loading.stock import Stock
+from toolrt.testing import write_files
 
 RULES = "rules: [{id: a, decide: deny, tools: ['*']}]\n"
 
@@ -146,3 +147,87 @@ def test_p8_rules_count_however_the_ending_of_their_file_is_spelt(project, name)
     [written] = load_files(Stock(project)).policies
 
     assert [rule.id for rule in written.policies.rules] == ["a"]
+
+
+def not_read(project):
+    files = load_files(Stock(project))
+    return [
+        (each.file, each.severity, each.message, each.hint)
+        for each in files.diagnostics()
+        if each.code == "not-read"
+    ]
+
+
+def test_p8_rules_in_a_subfolder_are_an_error_and_tools_there_a_warning(project):
+    rules = ("policies.d/sub/x.yaml", "policies.d/sub/deep/er/y.YML", "policies.d/sub/notes.txt")
+    write_files(project, dict.fromkeys(rules, RULES) | {"tools.d/more/t.yaml": "tools: {}\n"})
+
+    assert not_read(project) == [
+        (
+            "policies.d/sub",
+            "error",
+            "`policies.d/sub` is a folder: its 2 files are not read",
+            "move them up into `policies.d`",
+        ),
+        (
+            "tools.d/more",
+            "warning",
+            "`tools.d/more` is a folder: its 1 file is not read",
+            "move it up into `tools.d`",
+        ),
+    ]
+    assert load_files(Stock(project)).has_errors()
+
+
+@pytest.mark.parametrize("name", ["..data/a.yaml", ".git/a.yaml", "sub/.git/a.yaml", "sub/a.json"])
+def test_p8_hidden_subfolders_and_those_without_manifests_are_passed_over(project, name):
+    write_files(project / "policies.d", {name: RULES})
+
+    assert found(project) == []
+
+
+def test_p8_a_linked_subfolder_is_not_looked_into(project, tmp_path_factory):
+    canary = tmp_path_factory.mktemp("canary")
+    write_files(canary, {"a.yaml": RULES})
+    (project / "policies.d" / "linked").symlink_to(canary)
+    (project / "policies.d" / "sub").mkdir()
+    (project / "policies.d" / "sub" / "linked").symlink_to(canary)
+
+    assert found(project) == []
+
+
+def test_p8_a_linked_folder_of_rules_has_subfolders_like_any_other(project, tmp_path_factory):
+    canary = tmp_path_factory.mktemp("canary")
+    write_files(canary, {"sub/a.yaml": RULES})
+    (project / "policies.d").rmdir()
+    (project / "policies.d").symlink_to(canary)
+
+    assert [each[0] for each in not_read(project)] == ["policies.d/sub"]
+
+
+def test_p8_the_folder_of_rules_inside_that_of_tools_is_read(project):
+    text = "tools_dir: all\npolicies_dir: all/of/rules\n"
+    write_files(project, {"toolrt.yaml": text, "all/of/rules/p.yaml": RULES})
+
+    assert found(project) == []
+
+
+@pytest.mark.parametrize("key", ["tools_dir", "policies_dir"])
+def test_p8_a_whole_project_has_subfolders_of_its_own(project, key):
+    write_files(project, {"toolrt.yaml": f"{key}: .\n", "deploy/a.yaml": "x: 1\n"})
+
+    assert not_read(project) == []
+
+
+def test_p8_a_folder_named_as_a_manifest_is_told_once(project):
+    write_files(project, {"policies.d/a.yaml/b.yaml": RULES})
+
+    assert [each[2] for each in found(project)] == ["unreadable-file"]
+
+
+def test_p8_of_a_great_many_files_not_all_are_counted(project):
+    write_files(project, {f"policies.d/sub/{number}.yaml": "" for number in range(1001)})
+
+    [(_, _, message, _)] = not_read(project)
+
+    assert message == "`policies.d/sub` is a folder: its 1000 files or more are not read"

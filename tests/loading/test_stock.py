@@ -113,3 +113,22 @@ def test_what_is_compiled_is_what_was_looked_at(root):
 
 def test_a_stock_reads_what_nobody_surveyed(root):
     assert [tool.name for tool in load_files(Stock(root)).tools] == ["a"]
+
+
+@pytest.mark.parametrize("name", ["policies.d/sub/p.yaml", "tools.d/sub/deeper/t.yml"])
+def test_p8_a_subfolder_that_is_not_read_is_a_change(root, name):
+    before = survey(root, Library())
+    write_files(root, {name: ""})
+    after = survey(root, Library())
+
+    assert not after.is_as(before)
+    assert not before.is_as(after)
+    assert after.is_as(load_files(after).stock)
+    assert after.is_as(load_files(survey(root, Library())).stock)
+
+
+def test_p8_an_empty_subfolder_is_no_change(root):
+    before = survey(root, Library())
+    (root / "policies.d" / "sub").mkdir()
+
+    assert survey(root, Library()).is_as(before)

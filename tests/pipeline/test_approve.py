@@ -130,6 +130,20 @@ async def test_a15_what_was_denied_is_not_asked_again_at_once(opened):
         assert await desk.asked() != approval
 
 
+async def test_o3_the_note_of_a_no_reaches_the_model_with_nothing_invisible(opened):
+    async with opened() as desk:
+        approval = await desk.asked()
+        await desk.approvals.deny(
+            approval, BOSS, note="n\x1b[2J\u202eo\u200b\U000e0041, " + "x" * 80
+        )
+        result = await desk.approvals.run(approval)
+        text = result.error.message
+
+        assert result.error.code == "approval-denied"
+        assert f"n\\x1b[2J\\u202eo\\u200b\\U000e0041, {'x' * 80}" in text
+        assert text.isprintable()
+
+
 async def test_a6_a_question_expires(opened):
     clock = ManualClock()
     async with opened(PAY + "    hitl: {mode: confirm, ttl: 5m}\n", clock=clock) as desk:

@@ -329,3 +329,15 @@ async def test_the_switch_interval_is_what_it_was(project):
         await runtime.reload()
 
     assert sys.getswitchinterval() == before
+
+
+async def test_p8_rules_that_appear_in_a_subfolder_are_refused_and_named(project):
+    async with project.open() as runtime:
+        folder = project.tools.parent.parent / "policies.d" / "sub"
+        folder.mkdir()
+        (folder / "more.yaml").write_text(RULES)
+        outcome = await runtime.reload()
+
+        assert (outcome.is_accepted, outcome.generation) == (False, 1)
+        assert [one.code for one in outcome.diagnostics] == ["not-read"]
+        assert await verdict(runtime) == "x"

@@ -15,7 +15,7 @@ OURS = frozenset(
         "cel_expr_python", "certifi", "click", "docstring_parser", "frozenlist", "google", "h11",
         "httpcore", "httpx", "idna", "jinja2", "jmespath", "jsonschema_rs", "markupsafe",
         "multidict", "propcache", "pydantic", "pydantic_core", "sniffio", "tenacity", "toolrt",
-        "typing_extensions", "typing_inspection", "yaml", "yarl",
+        "typing_extensions", "typing_inspection", "watchfiles", "yaml", "yarl",
     }
 )  # fmt: skip
 """Top-level names that toolrt and its libraries import."""

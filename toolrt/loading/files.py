@@ -6,10 +6,16 @@ has the name of a manifest and is no file, and a folder that is none, say why.
 
 import os
 import stat
+from collections.abc import Collection
+from itertools import islice
 from pathlib import Path
+from typing import Final
 
 from toolrt.loading.reader import SIZE_LIMIT
 
+MOST_NOT_READ: Final = 1000
+"""More files below one subfolder are not counted."""
+_MOST_FOLDERS: Final = 1000
 _SUFFIXES = {".yaml", ".yml"}
 
 
@@ -37,6 +43,47 @@ def manifest_files(folder: Path) -> list[Path]:
 def is_manifest_name(name: str) -> bool:
     """Whether a file of that name is a manifest; what editors leave beside one is not."""
     return Path(name).suffix.lower() in _SUFFIXES and not name.startswith((".", "#"))
+
+
+def not_read(folder: Path, root: Path, own: Collection[Path]) -> dict[Path, list[Path]]:
+    """The subfolders of `folder` that have manifests at any depth, with at most 1000 of these.
+
+    `own` are the folders that are read themselves. Hidden folders and links are left alone, and so
+    is what holds all of the project at `root`: its subfolders are for anything. Never raises; what
+    cannot be looked into is passed over.
+    """
+    if root.absolute().is_relative_to(os.path.normpath(folder.absolute())):
+        return {}
+    read = {os.path.normpath(each) for each in own}
+    tops = [each for each in _subfolders(folder, read) if not is_manifest_name(each.name)]
+    found = {top: _manifests_below(top, read) for top in tops}
+    return {top: files for top, files in found.items() if files}
+
+
+def _subfolders(folder: Path, read: Collection[str]) -> list[Path]:
+    """The folders in `folder` that are to be looked into."""
+    try:
+        _, names, _ = next(os.walk(folder), ("", [], []))
+    except ValueError:  # a name that no folder can have
+        return []
+    return [folder / name for name in sorted(names) if _is_apart(folder / name, read)]
+
+
+def _manifests_below(top: Path, read: Collection[str]) -> list[Path]:
+    found: list[Path] = []
+    for where, names, files in islice(os.walk(top, followlinks=False), _MOST_FOLDERS):
+        here = Path(where)
+        names[:] = [name for name in sorted(names) if _is_apart(here / name, read)]
+        found += [here / name for name in sorted(files) if is_manifest_name(name)]
+        if len(found) >= MOST_NOT_READ:
+            break
+    return found[:MOST_NOT_READ]
+
+
+def _is_apart(folder: Path, read: Collection[str]) -> bool:
+    """Whether nobody reads a folder that is neither hidden nor a link."""
+    is_hidden = folder.name.startswith(".")
+    return not (is_hidden or folder.is_symlink() or os.path.normpath(folder) in read)
 
 
 def is_missing(path: Path) -> bool:

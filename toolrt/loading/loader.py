@@ -21,6 +21,7 @@ from toolrt.loading.layers import Conditional, Layer, Layered, replaced, without
 from toolrt.loading.problems import existing_path, faults_of, is_about, spelt
 from toolrt.loading.reader import Document, unreadable
 from toolrt.loading.stock import Stock
+from toolrt.loading.subfolders import of_project
 from toolrt.manifest import planned
 from toolrt.manifest.longform import long_tool
 from toolrt.manifest.policy import PoliciesFile
@@ -149,6 +150,7 @@ def load_files(stock: Stock) -> LoadedFiles:
     files.knows_targets &= all(document.data is not None for document in files.documents)
     for document in _documents(files, "policies_dir", allow_merge=False):
         _take(files, document, _load_policies)
+    files.findings += of_project(stock, files.project)
     return files
 
 

@@ -12,7 +12,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
-from toolrt.loading.files import UnreadableError, content, manifest_files
+from toolrt.loading.files import UnreadableError, content, manifest_files, not_read
 from toolrt.loading.reader import Document, read
 
 V = TypeVar("V")
@@ -81,12 +81,20 @@ class Stock:
         self.folders: tuple[Path, ...] = ()
         self._contents: dict[Path, bytes | UnreadableError] = {}
         self._folders: dict[Path, list[Path] | UnreadableError] = {}
+        self._below: dict[Path, dict[Path, list[Path]]] = {}
         self._wanted: dict[Path, Unread] = {}
         self._beside: set[Path] = set()
 
     def manifest_files(self, folder: Path) -> list[Path]:
         """As `files.manifest_files`."""
         return _once(self._folders, folder, manifest_files)
+
+    def not_read(self, folder: Path, *own: Path) -> dict[Path, list[Path]]:
+        """As `files.not_read`; such a subfolder counts, by the names in it."""
+        if folder not in self._below:
+            self._below[folder] = not_read(folder, self.root, own)
+            self._folders.update(self._below[folder])
+        return self._below[folder]
 
     def content(self, path: Path) -> bytes:
         """As `files.content`."""

@@ -26,6 +26,8 @@ def survey(root: Path, library: Library, more: Iterable[Path] = ()) -> Stock:
     stock.folders = (tools, policies)
     _look_into(stock, tools, allow_merge=True)
     _look_into(stock, policies, allow_merge=False)
+    for folder in stock.folders:
+        stock.not_read(folder, *stock.folders)
     return stock
 
 

@@ -16,6 +16,7 @@ from operator import itemgetter
 from typing import Any, Final, NamedTuple
 
 from toolrt.core.globs import tool_pattern
+from toolrt.core.redaction import MASK
 from toolrt.observe.journal_entries import SPAN_S, entries_of
 from toolrt.stores.base import Database, Session
 from toolrt.stores.journal import Seals, heads
@@ -34,12 +35,14 @@ class Filter:
     """Which entries are wanted; what is None does not matter.
 
     `tool` is a name or a glob. `caller` is a principal, of the call or who decided about it.
+    `only_of` is the principal whose calls, questions and grants alone may be seen, as it saw them.
     `status` is a status, the code of a failure, or the state of an approval. `id` is that of a
     call or an approval, or the beginning of it. `since` and `until` are seconds since the epoch.
     """
 
     tool: str | None = None
     caller: str | None = None
+    only_of: str | None = None
     status: str | None = None
     id: str | None = None
     since: float | None = None
@@ -52,7 +55,8 @@ class Filter:
 
         def is_wanted(entry: Entry) -> bool:
             return (
-                self._is_in_time(entry["at"])
+                (self.only_of is None or self.only_of == _principal(entry))
+                and self._is_in_time(entry["at"])
                 and (entry["kind"] in self.kinds if self.kinds else entry["kind"] not in OWN_KINDS)
                 and (pattern is None or bool(pattern.fullmatch(str(entry.get("tool", "")))))
                 and (self.caller is None or self.caller in _people(entry))
@@ -61,6 +65,10 @@ class Filter:
             )
 
         return is_wanted
+
+    def shown(self, entry: Entry) -> Entry:
+        """The entry as it may be seen."""
+        return entry if self.only_of is None else _as_told(entry)
 
     def _is_in_time(self, at: float) -> bool:
         return (self.since is None or at >= self.since) and (self.until is None or at <= self.until)
@@ -103,10 +111,15 @@ _OLDEST = _order(">", "ASC", (-_NEVER, "", 0))
 class Records:
     """Everything that is in the journal of a database. All of it may raise StoreError."""
 
-    def __init__(self, database: Database, key: Callable[[], bytes]) -> None:
-        """`key` gives the lasting key, which only `verify` asks for."""
+    def __init__(
+        self, database: Database, key: Callable[[], bytes], only_of: str | None = None
+    ) -> None:
+        """`key` gives the lasting key, which only `verify` asks for. `only_of` holds for all that
+        is read, as that of a filter does.
+        """
         self._database = database
         self._key = key
+        self._only_of = only_of
 
     async def entries(self, wanted: Filter = ALL, limit: int | None = 100) -> list[Entry]:
         """The latest entries, newest first."""
@@ -119,6 +132,7 @@ class Records:
 
     async def newest(self, wanted: Filter = ALL) -> AsyncIterator[Entry]:
         """All of them, newest first."""
+        wanted = self._narrowed(wanted)
         is_wanted, order = wanted.matcher(), count()
         waiting: list[tuple[float, int, Entry]] = []
         async for rows in self._pages(_NEWEST, wanted):
@@ -126,12 +140,13 @@ class Records:
                 if is_wanted(entry):
                     heappush(waiting, (-entry["at"], next(order), entry))
             while waiting and -waiting[0][0] >= rows[-1].at + SPAN_S:
-                yield heappop(waiting)[2]
+                yield wanted.shown(heappop(waiting)[2])
         while waiting:
-            yield heappop(waiting)[2]
+            yield wanted.shown(heappop(waiting)[2])
 
     async def export(self, wanted: Filter = ALL) -> AsyncIterator[Entry]:
         """All of them, oldest first."""
+        wanted = self._narrowed(wanted)
         is_wanted, order = wanted.matcher(), count()
         waiting: list[tuple[float, int, Entry]] = []
         async for rows in self._pages(_OLDEST, wanted):
@@ -139,9 +154,9 @@ class Records:
                 if is_wanted(entry):
                     heappush(waiting, (entry["at"], next(order), entry))
             while waiting and waiting[0][0] < rows[-1].at:
-                yield heappop(waiting)[2]
+                yield wanted.shown(heappop(waiting)[2])
         while waiting:
-            yield heappop(waiting)[2]
+            yield wanted.shown(heappop(waiting)[2])
 
     async def marks(self) -> dict[str, int]:
         """How far each writer has come."""
@@ -154,6 +169,7 @@ class Records:
         poll_s: float = 0.25,
     ) -> AsyncIterator[Entry]:
         """What is recorded from now on, or since `marks`, by any process; never ends."""
+        wanted = self._narrowed(wanted)
         is_wanted = wanted.matcher()
         seen = dict(await self.marks() if marks is None else marks)
         while True:
@@ -162,12 +178,15 @@ class Records:
             seen |= {row.writer: row.seq for row in rows}
             found = [entry for row in rows for entry in _entries(row)]
             for entry in sorted(filter(is_wanted, found), key=itemgetter("at")):
-                yield entry
+                yield wanted.shown(entry)
 
     async def verify(self) -> list[Tampering]:
         """What nobody with the key did to the journal; empty when all is well (A20)."""
         seals = Seals(self._key())
         return await self._database.read(lambda session: tamperings(session, seals))
+
+    def _narrowed(self, wanted: Filter) -> Filter:
+        return wanted if self._only_of is None else replace(wanted, only_of=self._only_of)
 
     async def _pages(self, order: _Order, wanted: Filter) -> AsyncIterator[list[_Row]]:
         """Rows that may hold what is wanted, by time, a page at a time."""
@@ -212,10 +231,24 @@ def _entries(row: _Row) -> list[dict[str, Any]]:
         return [{"kind": "unreadable", "at": row.at, **place}]
 
 
-def _people(entry: Entry) -> set[object]:
+def _principal(entry: Entry) -> object:
+    """On whose behalf it was; None where it was on nobody's."""
     caller = entry.get("caller")
-    principal = caller.get("principal") if isinstance(caller, dict) else None
-    return {principal, entry.get("principal"), entry.get("actor")}
+    told = caller.get("principal") if isinstance(caller, dict) else None
+    return entry.get("principal") if told is None else told
+
+
+def _as_told(entry: Entry) -> Entry:
+    """The entry as its caller may see it: a tool that is hidden from them is an unknown one."""
+    if entry.get("code") != "unknown-tool":
+        return entry
+    arguments = entry.get("arguments")
+    masked = dict.fromkeys(arguments, MASK) if isinstance(arguments, dict) else MASK
+    return {**entry, "arguments": masked, "decision": None, "policy_hash": ""}
+
+
+def _people(entry: Entry) -> set[object]:
+    return {_principal(entry), entry.get("principal"), entry.get("actor")}
 
 
 def _endings(entry: Entry) -> set[object]:

@@ -64,27 +64,34 @@ class Supplied:
 class Approvals:
     """The approvals of one runtime; `channel` is the way by which people reach it."""
 
-    def __init__(self, gateway: Gateway, questions: Questions, channel: Channel = "python") -> None:
-        self._gateway = gateway
+    def __init__(
+        self,
+        gateway: Gateway,
+        questions: Questions,
+        channel: Channel = "python",
+        principal: str | None = None,
+    ) -> None:
+        """With `principal`, there are none but its own: those of others are `not-found`."""
+        self._gateway, self._principal = gateway, principal
         self._questions = questions
         self._database = questions.database
         self._channel = channel
 
-    def through(self, channel: Channel) -> "Approvals":
-        """The same approvals, reached by another way."""
-        return Approvals(self._gateway, self._questions, channel)
+    def through(self, channel: Channel, principal: str | None = None) -> "Approvals":
+        """The same approvals, or those of `principal` alone, reached by another way."""
+        return Approvals(self._gateway, self._questions, channel, principal)
 
     async def listed(
         self, states: Iterable[State] = ("pending",), limit: int = 100
     ) -> list[Approval]:
         """Approvals in these states, the latest first; what has lapsed is ended before."""
-        wanted = tuple(states)
+        wanted, mine = tuple(states), self._principal
         await self._swept()
-        return await self._database.read(lambda session: listed(session, wanted, limit))
+        return await self._database.read(lambda session: listed(session, wanted, limit, mine))
 
     async def get(self, prefix: str) -> Approval:
         """The approval whose id is, or alone begins with, `prefix`."""
-        return await self._questions.get(prefix)
+        return await self._questions.get(prefix, self._principal)
 
     async def current(self, prefix: str) -> Approval:
         """The same, ended before if its time has come."""
@@ -165,11 +172,12 @@ class Approvals:
 
     async def cancel(self, prefix: str, by: Caller) -> Moved:
         """Call off what does not run yet (A18): one's own call, or any for who may decide."""
-        if by.principal != (await self.get(prefix)).principal:
+        record = await self.get(prefix)
+        if by.principal != record.principal:
             _check_right(by)
         return await self._changing(
             lambda session, now: cancel(
-                session, prefix, now, actor=by.principal, audit=self._questions.audit
+                session, record.id, now, actor=by.principal, audit=self._questions.audit
             )
         )
 
@@ -180,18 +188,14 @@ class Approvals:
         _check_right(by)
         return await self._changing(
             lambda session, now: resolve_unknown(
-                session,
-                prefix,
-                now,
-                actor=by.principal,
-                state=state,
-                audit=self._questions.audit,
+                session, prefix, now, actor=by.principal, state=state, audit=self._questions.audit
             )
         )
 
     async def grants(self, limit: int = 100) -> Sequence[Grant]:
         """Standing yeses, the latest first."""
-        return await self._database.read(lambda session: grants_listed(session, limit))
+        mine = self._principal
+        return await self._database.read(lambda session: grants_listed(session, limit, mine))
 
     async def revoke(self, prefix: str, by: Caller) -> Grant:
         """End a standing yes."""

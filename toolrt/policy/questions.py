@@ -19,6 +19,7 @@ from toolrt.core.decisions import Caps, Decision, Terms
 from toolrt.core.redaction import MASK
 from toolrt.core.results import Answer, Failure
 from toolrt.policy.hashes import call_hash, texts
+from toolrt.schemas.phrases import visible
 from toolrt.stores.approval_asks import Refusal, create, still_open
 from toolrt.stores.approval_claims import claim, renew, settle
 from toolrt.stores.approval_decisions import Reasked, reopen
@@ -129,16 +130,17 @@ class Questions:
             self.on_new(answer, asked.caller)
         return answer
 
-    async def get(self, prefix: str) -> Approval:
-        """The approval of that id. Raises RefusedError and StoreError."""
-        return await self.database.read(lambda session: get(session, prefix))
+    async def get(self, prefix: str, principal: str | None = None) -> Approval:
+        """The approval of that id, among those of `principal`. Raises RefusedError, StoreError."""
+        return await self.database.read(lambda session: get(session, prefix, principal))
 
     async def note_of_denial(self, record: Approval) -> str | None:
-        """What the person who said no gave as a reason."""
+        """What the person who said no gave as a reason, with nothing invisible in it (O3)."""
         if record.state != "denied":
             return None
         votes = await self.database.read(lambda session: votes_on(session, record.id))
-        return next((each.note for each in votes if each.verdict == "deny"), None)
+        note = next((each.note for each in votes if each.verdict == "deny"), None)
+        return visible(note, len(note)) if note else None
 
     async def reopen(
         self, record: Approval, decision: Decision, policy_hash: str, generation: int

@@ -136,19 +136,22 @@ PLAIN = tuple(each.name for each in fields(Approval) if each.name not in MOMENTS
 COLUMNS = (*PLAIN, *(column for name in MOMENTS for column in columns(name)))
 
 _SELECT = f"SELECT {', '.join(COLUMNS)} FROM approvals"  # noqa: S608 - names of our own
+_OF = "principal = coalesce(?, principal)"
+"""Those of one principal; all of them for None."""
 
 
-def get(session: Session, prefix: str) -> Approval:
-    """The approval of this id, or the only one whose id begins so.
+def get(session: Session, prefix: str, principal: str | None = None) -> Approval:
+    """The approval of this id, or the only one whose id begins so; among those of `principal`.
 
     Raises `UnknownApprovalError` or `AmbiguousApprovalError`.
     """
     wanted = prefix.strip().lower()
-    row = session.row(f"{_SELECT} WHERE id = ?", wanted)
+    row = session.row(f"{_SELECT} WHERE id = ? AND {_OF}", wanted, principal)
     if row is not None:
         return read(row)
-    like = "substr(id, 1, ?) = ? ORDER BY id LIMIT 2"
-    rows = session.rows(f"{_SELECT} WHERE {like}", len(wanted), wanted) if wanted else []
+    like = f"substr(id, 1, ?) = ? AND {_OF} ORDER BY id LIMIT 2"
+    parameters = (len(wanted), wanted, principal)
+    rows = session.rows(f"{_SELECT} WHERE {like}", *parameters) if wanted else []
     if len(rows) > 1:
         raise AmbiguousApprovalError(prefix)
     if not rows:
@@ -156,12 +159,20 @@ def get(session: Session, prefix: str) -> Approval:
     return read(rows[0])
 
 
-def listed(session: Session, states: Iterable[State] = (), limit: int = 100) -> list[Approval]:
-    """Approvals in any of these states (in any at all when none is named), the latest first."""
+def listed(
+    session: Session,
+    states: Iterable[State] = (),
+    limit: int = 100,
+    principal: str | None = None,
+) -> list[Approval]:
+    """Approvals in any of these states (in any at all when none is named), the latest first.
+
+    With `principal`, its own alone.
+    """
     wanted = tuple(states)
-    where = f" WHERE state IN ({', '.join('?' * len(wanted))})" if wanted else ""
-    order = " ORDER BY created_wall DESC, id LIMIT ?"
-    return [read(row) for row in session.rows(f"{_SELECT}{where}{order}", *wanted, limit)]
+    within = f" AND state IN ({', '.join('?' * len(wanted))})" if wanted else ""
+    sql = f"{_SELECT} WHERE {_OF}{within} ORDER BY created_wall DESC, id LIMIT ?"
+    return [read(row) for row in session.rows(sql, principal, *wanted, limit)]
 
 
 def found(session: Session, condition: Condition) -> list[Approval]:

@@ -174,12 +174,11 @@ def get(session: Session, prefix: str) -> Grant:
     return _read(rows[0])
 
 
-def listed(session: Session, limit: int = 100) -> list[Grant]:
-    """Grants, the latest first; those that are over included."""
-    return [
-        _read(row)
-        for row in session.rows(f"{_SELECT} ORDER BY created_wall DESC, id LIMIT ?", limit)
-    ]
+def listed(session: Session, limit: int = 100, principal: str | None = None) -> list[Grant]:
+    """Grants, the latest first, those that are over included; with `principal`, its own alone."""
+    of = "principal = coalesce(?, principal)"
+    sql = f"{_SELECT} WHERE {of} ORDER BY created_wall DESC, id LIMIT ?"
+    return [_read(row) for row in session.rows(sql, principal, limit)]
 
 
 def _objection(new: NewGrant) -> str | None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from toolrt.core.calls import Caller
 from toolrt.core.errors import CallError, ProjectError
 from toolrt.faces.cli import loop
-from toolrt.faces.cli.caller import at_terminal
+from toolrt.faces.cli.caller import at_terminal, check_known, only_of
 from toolrt.faces.cli.durations import ago
 from toolrt.faces.cli.names import compiled
 from toolrt.faces.cli.options import Settings
@@ -78,9 +78,11 @@ async def _opened(settings: Settings, work: Callable[[Desk], Coroutine[Any, Any,
     try:
         async with runtime.open(settings.project()) as opened:
             by = at_terminal(opened.snapshot.identities)
-            _check_known(by, settings)
+            check_known(by, settings)
+            whose = only_of(by, opened.snapshot.identities)
+            approvals = opened.approvals.through("cli", whose)
             with refusals(settings):
-                return await work(Desk(settings, opened, opened.approvals.through("cli"), by))
+                return await work(Desk(settings, opened, approvals, by))
     except ProjectError:
         compiled(settings)  # ends the verb with all that is wrong
         raise
@@ -128,15 +130,3 @@ def _hint(error: CallError) -> str | None:
 
 def _status(code: str) -> Exit:
     return _STATUS.get(code) or of_code(code)
-
-
-def _check_known(by: Caller, settings: Settings) -> None:
-    if by.may:
-        return
-    raise Stop(
-        Exit.DENIED,
-        f"{by.principal} is not among the `identities` of toolrt.yaml",
-        code="access-denied",
-        hint="an identity with `os_user` and `may: [approve]` lets somebody decide here",
-        next_=settings.command("check"),
-    )

@@ -70,6 +70,27 @@ def at_terminal(identities: Sequence["Identity"]) -> Caller:
     return replace(me, may=me.may & MAY_CALL) if INSIDE_CALL in os.environ else me
 
 
+def check_known(by: Caller, settings: Settings) -> None:
+    """Raise Stop for somebody who may nothing here."""
+    if by.may:
+        return
+    raise Stop(
+        Exit.DENIED,
+        f"{by.principal} is not among the `identities` of toolrt.yaml",
+        code="access-denied",
+        hint="an identity with `os_user` and `may: [approve]` lets somebody decide here",
+        next_=settings.command("check"),
+    )
+
+
+def only_of(by: Caller, identities: Sequence["Identity"]) -> str | None:
+    """Whose questions and calls `by` may look at: their own, where they may call and no more.
+
+    None stands for everybody's; so it is for all where no identities are written.
+    """
+    return None if not identities or by.may & {"approve", "admin"} else by.principal
+
+
 def seen_by(snapshot: "Snapshot", caller: Caller) -> tuple["Snapshot", frozenset[str]]:
     """The snapshot with the tools that `caller` may see, and the names of those that policy hides
     from them; whoever may `admin` sees these all the same (P15).

@@ -6,7 +6,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from toolrt.core.results import SCHEMA
-from toolrt.faces.cli.history_records import Wanted, filtering, reading, say_nothing_found
+from toolrt.faces.cli.history_records import (
+    Wanted,
+    filtering,
+    reading,
+    reading_all,
+    say_nothing_found,
+)
 from toolrt.faces.cli.options import Settings, Verb
 from toolrt.faces.exits import Exit
 from toolrt.faces.output import to_json
@@ -46,7 +52,7 @@ def tail(settings: Settings, /, *, lines: int, **wanted: Any) -> Exit:
 @click.pass_obj
 def export(settings: Settings, /, **wanted: Any) -> Exit:
     """Print entries as JSON, one a line, the oldest first."""
-    return reading(settings, lambda records: _export(settings, records, Wanted(**wanted)))
+    return reading_all(settings, lambda records: _export(settings, records, Wanted(**wanted)))
 
 
 async def _tail(settings: Settings, records: "Records | None", wanted: Wanted, lines: int) -> Exit:

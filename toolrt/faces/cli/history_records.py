@@ -1,5 +1,6 @@
 """The journal of a project, opened to read: what the verbs of `toolrt history` share."""
 
+import os
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 from datetime import datetime
@@ -9,7 +10,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from toolrt.faces.cli import loop
+from toolrt.faces.cli.caller import at_terminal, check_known, only_of
 from toolrt.faces.cli.durations import duration
+from toolrt.faces.cli.names import compiled
 from toolrt.faces.cli.options import Settings
 from toolrt.faces.exits import Exit, Stop
 
@@ -19,6 +22,7 @@ if TYPE_CHECKING:
 
 F = TypeVar("F", bound=Callable[..., Any])
 Work = Callable[["Records | None"], Coroutine[Any, Any, Exit]]
+Check = Callable[[str | None, Settings], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,25 +77,35 @@ def filtering(verb: F) -> F:
 
 
 def reading(settings: Settings, work: Work) -> Exit:
-    """Open the journal of the project and do `work`; with None where nothing was recorded yet."""
-    return loop.run(lambda: _opened(settings, work))
+    """Open the journal of the project and do `work`; with None where nothing was recorded yet.
+
+    Who may call and no more finds what is their own there.
+    """
+    return loop.run(lambda: _opened(settings, work, _anybody))
 
 
-async def _opened(settings: Settings, work: Work) -> Exit:
-    from toolrt.loading.loader import load_files  # noqa: PLC0415 - `--help` loads no project
-    from toolrt.loading.stock import Stock  # noqa: PLC0415 - as above
-    from toolrt.observe.journal_records import Records  # noqa: PLC0415 - as above
+def reading_all(settings: Settings, work: Work) -> Exit:
+    """The same, of what is not for those who may call and no more."""
+    return loop.run(lambda: _opened(settings, work, _who_sees_all))
+
+
+async def _opened(settings: Settings, work: Work, check: Check) -> Exit:
+    from toolrt.observe.journal_records import Records  # noqa: PLC0415 - `--help` loads no store
     from toolrt.state import State  # noqa: PLC0415 - as above
     from toolrt.stores.base import StoreError  # noqa: PLC0415 - as above
     from toolrt.stores.private import is_there  # noqa: PLC0415 - as above
 
     root = settings.project()
-    written = load_files(Stock(root)).project
+    written = _written(root, settings)
+    by = at_terminal(written.identities)
+    check_known(by, settings)
+    whose = only_of(by, written.identities)
+    check(whose, settings)
     state = State.of(root, written)
     try:
         if not is_there(_place(root, written)):
             return await work(None)
-        return await work(Records(state.database, lambda: _key(root, written)))
+        return await work(Records(state.database, lambda: _key(root, written), whose))
     except StoreError as error:
         next_ = settings.command("doctor")
         raise Stop(
@@ -99,6 +113,33 @@ async def _opened(settings: Settings, work: Work) -> Exit:
         ) from error
     finally:
         await state.close()
+
+
+def _written(root: Path, settings: Settings) -> "ProjectFile":
+    """The project file. Raises Stop where it cannot be read: then it says not who may look."""
+    from toolrt.loading.loader import PROJECT_FILE, load_files  # noqa: PLC0415 - as above
+    from toolrt.loading.stock import Stock  # noqa: PLC0415 - as above
+
+    files = load_files(Stock(root))
+    if files.project_document is None and os.path.lexists(root / PROJECT_FILE):
+        compiled(settings)
+    return files.project
+
+
+def _anybody(_whose: str | None, _settings: Settings) -> None:
+    """Refuses nobody."""
+
+
+def _who_sees_all(whose: str | None, settings: Settings) -> None:
+    if whose is None:
+        return
+    raise Stop(
+        Exit.DENIED,
+        f"{whose} sees only their own calls here",
+        code="access-denied",
+        hint="`may: [approve]` or `[admin]` of an identity in toolrt.yaml lets somebody see all",
+        next_=settings.command("history list"),
+    )
 
 
 def _place(root: Path, written: "ProjectFile") -> Path:

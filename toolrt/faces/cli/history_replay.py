@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from toolrt.core.errors import ProjectError
-from toolrt.faces.cli.history_records import Wanted, filtering, reading
+from toolrt.faces.cli.history_records import Wanted, filtering, reading_all
 from toolrt.faces.cli.names import compiled
 from toolrt.faces.cli.options import Settings, Verb
 from toolrt.faces.exits import Exit
@@ -27,7 +27,7 @@ def replay(settings: Settings, /, **wanted: Any) -> Exit:
 
     Those that come out otherwise are listed; ends with 10 when there are any.
     """
-    return reading(settings, lambda records: _replayed(settings, records, Wanted(**wanted)))
+    return reading_all(settings, lambda records: _replayed(settings, records, Wanted(**wanted)))
 
 
 async def _replayed(settings: Settings, records: "Records | None", wanted: Wanted) -> Exit:

@@ -5,7 +5,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from toolrt.core.results import SCHEMA
-from toolrt.faces.cli.history_records import Wanted, filtering, reading, say_nothing_found
+from toolrt.faces.cli.history_records import (
+    Wanted,
+    filtering,
+    reading,
+    reading_all,
+    say_nothing_found,
+)
 from toolrt.faces.cli.options import Settings, Verb
 from toolrt.faces.cli.table import aligned, count
 from toolrt.faces.exits import Exit
@@ -30,7 +36,7 @@ def verify(settings: Settings) -> Exit:
     Ends with 9 when there are any. What retention removed is in order. That the whole database was
     put back to an earlier copy cannot be seen from the inside.
     """
-    return reading(settings, lambda records: _verify(settings, records))
+    return reading_all(settings, lambda records: _verify(settings, records))
 
 
 @click.command(
