@@ -197,7 +197,8 @@ def is_no_more(now, before):
 
 
 def open_files():
-    return sorted(os.readlink(each) for each in Path("/proc/self/fd").iterdir() if each.exists())
+    descriptors = Path("/proc/self/fd").iterdir()
+    return sorted(str(each.readlink()) for each in descriptors if each.is_symlink())
 
 
 def held_at_rest():
