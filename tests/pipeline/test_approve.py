@@ -7,13 +7,14 @@ from contextlib import closing
 
 import pytest
 
+import toolrt
 from toolrt.core.calls import Caller
 from toolrt.core.clock import ManualClock
 from toolrt.core.decisions import Terms
 from toolrt.core.errors import BindingError, RefusedError, ToolError
 from toolrt.pipeline.approvals import Standing, Supplied
 from toolrt.stores.grants import stands
-from toolrt.testing import open_files, stubbed
+from toolrt.testing import open_files, stubbed, write_files
 
 pytestmark = pytest.mark.anyio
 
@@ -199,8 +200,6 @@ default: allow
 
 
 async def test_a5_a_deny_of_now_wins_over_an_approval(opened, tmp_path):
-    import toolrt
-    from toolrt.testing import write_files
 
     root = write_files(tmp_path, project(policies=RULES % ("a", "allow")))
     async with toolrt.open(root) as runtime:
@@ -213,8 +212,6 @@ async def test_a5_a_deny_of_now_wins_over_an_approval(opened, tmp_path):
 
 
 async def test_a5_a_stricter_ask_sends_it_back_to_people(tmp_path):
-    import toolrt
-    from toolrt.testing import write_files
 
     root = write_files(tmp_path, project(policies=RULES % ("a", "allow")))
     async with toolrt.open(root) as runtime:
@@ -230,8 +227,6 @@ async def test_a5_a_stricter_ask_sends_it_back_to_people(tmp_path):
 
 
 async def test_h125_a_tool_that_changed_voids_its_approvals(tmp_path):
-    import toolrt
-    from toolrt.testing import write_files
 
     root = write_files(tmp_path, project())
     async with toolrt.open(root) as runtime:
@@ -305,6 +300,25 @@ async def test_input_hides_the_fields_and_a_person_fills_them(opened):
         assert desk.calls[0].arguments == {"invoice": "A1", "amount": 5}
 
 
+async def test_a_field_inside_a_longer_text_is_asked_for_like_any_other(tmp_path):
+    tool = """
+      pay:
+        description: Pay.
+        parameters: {invoice: string, code: string}
+        command: [echo, "paid {{ invoice }} with {{ code }}"]
+        hitl: {mode: input, fields: [code]}
+    """
+    async with toolrt.open(write_files(tmp_path, project(tool))) as runtime:
+        seen = await runtime.preview("pay", {"invoice": "A1"}, ANN)
+        assert seen["arguments"] == {"invoice": "A1"}
+        assert seen["request"]["argv"][1] == "paid A1 with <code>"
+        result = await runtime.call("pay", {"invoice": "A1"}, ANN)
+        assert (result.status, result.pause.fields) == ("paused", ("code",))
+        await runtime.approvals.approve(result.pause.approval_id, BOSS, edits={"code": "77"})
+        again = await runtime.call("pay", {"invoice": "A1"}, ANN)
+        assert again.text == "paid A1 with 77\n"
+
+
 async def test_sensitive_arguments_are_sealed_and_erased(opened):
     tool = PAY.replace("invoice: string", "invoice: {type: string, sensitive: true}")
     async with opened(tool) as desk:
@@ -319,8 +333,6 @@ async def test_sensitive_arguments_are_sealed_and_erased(opened):
 
 
 async def test_external_a_person_makes_the_call_and_gives_its_result(tmp_path):
-    import toolrt
-    from toolrt.testing import write_files
 
     tool = "{description: Call them., parameters: {who: string}, hitl: external}"
     root = write_files(tmp_path, {"tools.d/t.yaml": f"tools: {{ring: {tool}}}"})
@@ -351,8 +363,6 @@ async def test_a_time_that_a_tool_writes_is_not_cut_by_one_that_nobody_writes(op
     "kind", ["command: [cat, '{{ path }}']", "python: 'paths_tool:read'"], ids=["command", "python"]
 )
 async def test_f1_a_path_that_was_approved_is_the_one_that_runs(opened, tmp_path, kind):
-    import toolrt
-    from toolrt.testing import write_files
 
     tool = f"""
       pay:
@@ -416,8 +426,6 @@ async def test_a16_a_session_asks_only_so_often(opened):
 
 
 async def test_a21_without_a_store_nothing_is_asked_and_nothing_runs(tmp_path):
-    import toolrt
-    from toolrt.testing import write_files
 
     root = write_files(tmp_path, project())
     (root / ".toolrt").mkdir(mode=0o700)
@@ -524,8 +532,6 @@ async def test_a11_a_grant_counts_only_where_its_yes_would_do(opened, roles, sco
 
 
 async def test_a11_a_grant_of_one_does_not_do_where_two_must_say_yes_now(tmp_path):
-    import toolrt
-    from toolrt.testing import write_files
 
     asks = "rules: [{{id: a, decide: ask, tools: [pay], approval: {{{0}scopes: [pattern]}}}}]\n"
     tool = PAY.replace("irreversible", "write")

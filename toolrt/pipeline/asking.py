@@ -42,9 +42,14 @@ def sensitive_of(entry: ToolEntry) -> frozenset[str]:
 
 
 def shown_to_people(entry: ToolEntry, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The arguments with the sensitive ones masked, for what people see and the store keeps."""
+    """The arguments for what people see and the store keeps: the sensitive ones masked, a mark for
+    each that a person has yet to fill in.
+    """
     hidden = sensitive_of(entry).intersection(arguments)
-    return {**arguments, **dict.fromkeys(hidden, MASK)} if hidden else arguments
+    gaps = {name: f"<{name}>" for name in entry.asked if name not in arguments}
+    if not hidden and not gaps:
+        return arguments
+    return {**arguments, **dict.fromkeys(hidden, MASK), **gaps}
 
 
 def pause_of(record: Approval, entry: ToolEntry) -> Pause:

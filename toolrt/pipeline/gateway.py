@@ -21,7 +21,7 @@ from toolrt.core.results import Answer, Failure, Outcome, ToolResult
 from toolrt.expressions.references import References
 from toolrt.observe.log import log_call
 from toolrt.observe.log import logger as call_log
-from toolrt.pipeline.asking import told_of
+from toolrt.pipeline.asking import shown_to_people, told_of
 from toolrt.pipeline.budget import RetryBudgets
 from toolrt.pipeline.deadline import Deadlines
 from toolrt.pipeline.memory import Memory
@@ -288,10 +288,11 @@ class Gateway:
         plan = self._plan(snapshot, invocation.tool, invocation).admit(invocation, snapshot)
         await _dry(fold((prepare, validate), plan.entry, self._equipment, _unmade)(invocation))
         decision = decider_of(plan.entry).explain(invocation)
-        invocation.arguments = without_sensitive(plan.entry.parameters.schema, invocation.arguments)
+        arguments = without_sensitive(plan.entry.parameters.schema, invocation.arguments)
+        invocation.arguments = shown_to_people(plan.entry, arguments)
         return {
             "tool": name,
-            "arguments": invocation.arguments,
+            "arguments": arguments,
             "request": plan.entry.binding.preview(invocation),
             "decision": decision.document(snapshot.generation, snapshot.rules.hash),
         }
