@@ -385,6 +385,23 @@ async def test_f1_a_path_that_was_approved_is_the_one_that_runs(opened, tmp_path
             await runtime.approvals.approve(approval, BOSS, edits={"path": "../../etc/passwd"})
 
 
+@pytest.mark.parametrize("shared", [False, True])
+async def test_what_is_sensitive_inside_an_argument_seals_the_whole_of_it(tmp_path, shared):
+    card = "{type: object, properties: {number: {type: string, sensitive: true}}}"
+    place = "{$ref: '#/$defs/card'}" if shared else card
+    defs = f", $defs: {{card: {card}}}" if shared else ""
+    schema = f"{{type: object, properties: {{card: {place}}}, required: [card]{defs}}}"
+    tool = f"""
+      pay: {{description: Pay., input_schema: {schema}, http: "http://127.0.0.1:9/x",
+        effect: irreversible}}
+    """
+    async with toolrt.open(write_files(tmp_path, project(tool))) as runtime:
+        result = await runtime.call("pay", {"card": {"number": "4111222233334444"}}, ANN)
+        record = await runtime.approvals.get(result.pause.approval_id)
+        assert "4111222233334444" in record.sealed
+        assert "4111222233334444" not in record.arguments + record.asked_arguments + record.view
+
+
 def failing(error):
     def answer(_):
         raise error

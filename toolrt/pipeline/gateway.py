@@ -206,7 +206,7 @@ class Gateway:
             invocation.deadline = invocation.started + plan.total_s
             result = plan.shape.result(invocation, await plan.resumed(invocation))
         except CallError as error:
-            result = failed_result(invocation, record.tool, Failure.of(error))
+            result = refused_result(invocation, record.tool, error, self._redactor)
         except Exception as error:  # the outer ring, as above
             log.exception("a bug ended call %s of %r", invocation.call_id, record.tool)
             result = failed_result(invocation, record.tool, _bug(error))

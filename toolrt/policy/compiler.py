@@ -239,10 +239,3 @@ def _rule(written: WrittenPolicies, path: FaultPath, entry: Any) -> Rule | None:
     """The rule, or None when it has faults, which the loader has reported."""
     document = written.document
     return validated(Rule, entry, lambda inner: document.source_text((*path, *inner)))[0]
-
-
-def uncovered(policy: Policy) -> Iterator[str]:
-    """Names of the tools that no rule lets through."""
-    for name, decider in policy.tools.items():
-        if decider.fixed is not None and decider.fixed.verdict == "deny":
-            yield name
