@@ -98,3 +98,16 @@ def test_no_import_leaves_callables_alone(invoke, project):
     invoke("check", "--no-import")
 
     assert not (project / "imported").exists()
+
+
+def test_a_tool_that_no_rule_lets_through_is_named(invoke, project):
+    tools = (
+        "tools: {a: {description: A., command: [echo]}, b: {description: B., command: [echo]}}\n"
+    )
+    (project / "tools.d" / "t.yaml").write_text(tools)
+    (project / "policies.d").mkdir(exist_ok=True)
+    (project / "policies.d" / "p.yaml").write_text("rules: [{id: a, decide: allow, tools: [a]}]\n")
+    shown = invoke("check", "--strict")
+    assert (shown.exit_code, "warning[no-rule]" in shown.stdout) == (3, True)
+    assert "no rule lets `b` through" in shown.stdout
+    assert "lets `a` through" not in shown.stdout

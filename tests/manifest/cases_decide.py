@@ -205,7 +205,8 @@ RULES = [
     Works("policies.rules.approval", rule("«approval: {ttl: 5m}»", decide="ask"),
         terms(lambda each: each.ttl_s), 300.0, 1800.0),
     Wrong("policies.rules.approval", rule("approval: §ann")),
-    Works("policies.default", policies("«default: deny»"), decided("verdict"), "deny", "allow"),
+    Works("policies.default", policies("«default: deny»"), decided("verdict"), "deny", "allow",
+          warned=["no-rule"]),
     Wrong("policies.default", policies("default: §ask"), "invalid-value"),
     Wrong("policies.default", policies("default: §allow") | file("default: deny", "policies.d/a.yaml"),
         "two-defaults"),
@@ -296,7 +297,8 @@ SETTINGS = [
 WHO = "os_user: ada, principal: ada"
 PEOPLE = [
     Works("project.policies_dir", file("«policies_dir: mine»", PROJECT) | {
-        "tools.d/t.yaml": T, "mine/p.yaml": "default: deny"}, decided("verdict"), "deny", "allow"),
+        "tools.d/t.yaml": T, "mine/p.yaml": "default: deny"}, decided("verdict"), "deny", "allow",
+        warned=["no-rule"]),
     Works("project.policy", file("policy: required", PROJECT) | policies("«default: allow»"),
         of_result("status"), "success", refused="no-policy"),
     Wrong("project.policy", project("policy: §required", T), "no-policy"),

@@ -18,7 +18,7 @@ from toolrt.loading.loader import LoadedFiles, WrittenPolicies, validated
 from toolrt.manifest.policy import Approval, Rule
 from toolrt.policy.clauses import Clause
 from toolrt.policy.conditions import Arguments, compiled, windows_of
-from toolrt.policy.engine import Posture, ToolPolicy
+from toolrt.policy.engine import NO_RULE, Posture, ToolPolicy
 from toolrt.policy.facts import ToolFacts
 from toolrt.policy.history import History
 from toolrt.policy.kept import KeptClauses, Over
@@ -61,14 +61,34 @@ class _Compiling:
         default, is_written = self._default()
         if self.files.project.policy == "required" and not is_written:
             self._miss_rules()
+        deciders = {tool.name: self._of_tool(tool, default) for tool in self.tools.values()}
+        self._tell_uncovered(deciders)
         return Policy(
-            {tool.name: self._of_tool(tool, default) for tool in self.tools.values()},
+            deciders,
             dict(sorted(self.clauses.items())),
             self.hash,
             is_written,
             self.caps,
             default,
         )
+
+    def _tell_uncovered(self, deciders: Mapping[str, ToolPolicy]) -> None:
+        """A tool that no rule lets through is worth a warning, at the tool.
+
+        Not where a file has errors: the rule that lets it through may be the one that is wrong.
+        """
+        if self.files.has_errors():
+            return
+        for written in self.files.tools:
+            decider = deciders.get(written.name)
+            if decider is None or decider.fixed is not NO_RULE:
+                continue
+            if self.tools[written.name].arguments is None:
+                continue  # it has errors, which are told
+            message = f"no rule lets `{written.name}` through: every call is denied"
+            hint = "let an `allow` or `ask` rule name it"
+            fault = Fault("no-rule", message, (), hint, "warning", on_key=True)
+            self.files.report(written.document, written.path, fault)
 
     def _take(self, written: WrittenPolicies) -> None:
         """Compile the rules of a file, each by itself: one that is wrong hides no other."""
