@@ -90,3 +90,13 @@ def child(project: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
         )  # fmt: skip
 
     return call
+
+
+@pytest.fixture
+def as_user(monkeypatch):
+    """`as_user("ann")`: whose terminal it is from now on."""
+
+    def become(name):
+        monkeypatch.setattr("toolrt.faces.cli.caller._os_user", lambda: name)
+
+    return become

@@ -16,16 +16,6 @@ def bank(project):
     write_bank(project)
 
 
-@pytest.fixture
-def as_user(monkeypatch):
-    """`as_user("ann")`: whose terminal it is from now on."""
-
-    def become(name):
-        monkeypatch.setattr("toolrt.faces.cli.caller._os_user", lambda: name)
-
-    return become
-
-
 def test_a_paused_call_prints_how_to_approve_it_and_exits_6(invoke):
     shown = invoke("run", "bank.pay", "invoice=A1", "amount=2000")
     approval = document(invoke("approvals", "list", "-o", "json"))["approvals"][0]["id"]

@@ -15,14 +15,6 @@ def bank(project):
     write_bank(project)
 
 
-@pytest.fixture
-def as_user(monkeypatch):
-    def become(name):
-        monkeypatch.setattr("toolrt.faces.cli.caller._os_user", lambda: name)
-
-    return become
-
-
 WHO = """\
 tools:
   who:

@@ -207,14 +207,6 @@ def test_stats_count_by_tool(invoke, recorded):
 
 
 @pytest.fixture
-def as_user(monkeypatch):
-    def become(name):
-        monkeypatch.setattr("toolrt.faces.cli.caller._os_user", lambda: name)
-
-    return become
-
-
-@pytest.fixture
 def shared(invoke, project, recorded, as_user):
     """Calls of ann and bob, who may call, in one journal; `boss` may decide."""
     recorded(

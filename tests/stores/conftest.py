@@ -1,8 +1,5 @@
 """The back ends that every contract is held against, each with an empty database."""
 
-import tempfile
-from pathlib import Path
-
 import pytest
 from approval_desk import Desk
 
@@ -14,19 +11,6 @@ def sqlite(folder):
 
 
 BACK_ENDS = {"sqlite": sqlite}
-
-
-MEMORY = Path("/dev/shm")
-
-
-@pytest.fixture
-def folder(tmp_path):
-    """An empty folder, in memory where there is one: what is written there is soon safe."""
-    if not MEMORY.is_dir():
-        yield tmp_path
-        return
-    with tempfile.TemporaryDirectory(dir=MEMORY) as path:
-        yield Path(path)
 
 
 @pytest.fixture(params=BACK_ENDS.values(), ids=list(BACK_ENDS))
