@@ -223,7 +223,10 @@ def test_a_tool_that_a_rule_always_asks_about_is_an_error(tmp_path):
 
 def test_a_tool_that_no_rule_lets_through_is_an_error(tmp_path):
     found = faults(tmp_path, project(policies="default: deny\n"))
-    assert [each[:4] for each in found] == [("error", "unfit-notify", "toolrt.yaml", 21)]
+    assert [each[:4] for each in found] == [
+        ("error", "unfit-notify", "toolrt.yaml", 21),
+        ("warning", "no-rule", "tools.d/t.yaml", 3),
+    ]
 
 
 def test_a_tool_that_needs_what_no_notice_has_is_an_error(tmp_path):
