@@ -38,7 +38,7 @@ BROAD_EXCEPTS = {
     ("expressions/conditions.py", "Condition._evaluate"): "the call of the CEL library",
     ("faces/cli/main.py", "_ending"): "the last ring of the command line",
     ("pipeline/gateway.py", "Gateway.call"): "the outer ring of every call",
-    ("pipeline/gateway.py", "Gateway.resume"): "the outer ring of an approved call",
+    ("pipeline/gateway.py", "Gateway._run"): "the outer ring of approved and nested calls",
     ("reloading/reloader.py", "Reloader._in_turn"): "the top of a reload",
     ("schemas/plain.py", "_of_subclass"): "the properties of user code",
     ("schemas/foreign.py", "_text"): "the `__str__` of user code",

@@ -20,6 +20,7 @@ from toolrt.catalog.implementation import (
 from toolrt.catalog.rejections import compile_rejections
 from toolrt.catalog.results import Shaping, compile_shaping
 from toolrt.catalog.schemas import declared_parameters, described_parameters, output_schema
+from toolrt.catalog.shadows import Shadows
 from toolrt.catalog.snapshot import ToolEntry
 from toolrt.catalog.workshop import Workshop
 from toolrt.core.faults import Fault, child
@@ -288,9 +289,10 @@ class _Compiling:
 
     def _collect(self, context: BindContext, made: Implementation) -> None:
         """Take over a kind's faults, as paths from the tool."""
+        shadows = Shadows(self.workshop.files, self.layered, made, self.faults)
         for fault in context.faults:
             placed = fault.moved(self._as_written(made.from_tool(fault.path)))
-            if placed not in self.faults and not self._is_explained(placed, made):
+            if placed not in self.faults and not shadows.is_explained(placed):
                 self.faults.append(placed)
 
     def _as_written(self, path: FaultPath) -> FaultPath:
@@ -298,38 +300,6 @@ class _Compiling:
         if path[:1] != ("parameters",) or "input_schema" not in self.merged:
             return path
         return ("input_schema", "properties", *path[1:])
-
-    def _is_explained(self, fault: Fault, made: Implementation) -> bool:
-        """Whether a fault is only the shadow of something that is known elsewhere."""
-        if made.is_mended and self._names_wrong_option(fault, made.kind.name):
-            return True
-        if fault.code == "unknown-target":
-            target = child(self.merged[str(fault.path[0])], "target")
-            return self.workshop.files.is_broken_target(target)
-        if fault.code == "no-target":
-            return self._may_have_default(made.kind.name)
-        wrong = [one for one in self.faults if one.path[: len(fault.path)] == fault.path]
-        if fault.code == "signature-drift":
-            return len(fault.path) > 1 and any(one.severity == "error" for one in wrong)
-        if fault.code != "unused-parameter":
-            return False
-        return bool(wrong) or made.is_mended or self._names_elsewhere(str(fault.path[-1]))
-
-    def _may_have_default(self, kind: str) -> bool:
-        """Whether defaults for the kind are written somewhere, but wrong."""
-        broken = self.workshop.files.broken_defaults
-        return any((one.document.file, kind) in broken for one in self.layered.layers)
-
-    def _names_wrong_option(self, fault: Fault, kind: str) -> bool:
-        """Whether a fault is about an option of the kind that was left out, being wrong itself."""
-        paths = (one.path for one in self.faults if one.path[:1] == (kind,))
-        said = f"{fault.message} {fault.hint}"
-        return any(f"`{path[1]}`" in said for path in paths if len(path) > 1)
-
-    def _names_elsewhere(self, parameter: str) -> bool:
-        """Whether an expression outside of the kind's options names the parameter."""
-        places = [self.merged.get(key) for key in ("result", "reject", "retry", "idempotency_key")]
-        return re.search(rf"\b{re.escape(parameter)}\b", repr(places)) is not None
 
     def _target(self, made: Implementation | None) -> str | None:
         target = child(self.merged[made.kind.name], "target") if made else None

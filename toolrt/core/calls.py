@@ -59,8 +59,9 @@ class Invocation:
     remembers those that were repeated, `notes` say what was changed on the way to the binding.
     `is_orphaned` says that a cancelled attempt still runs in its thread. `decision` is there once
     policy has decided, unless it decides all calls of the tool alike; `approval` is the record that
-    a resumed call runs on. The last four belong to
-    `pipeline/deadline`: the task that waits for the running attempt, until when, and why not.
+    a resumed call runs on. `parent` is the call that makes this one, `depth` how many are above it.
+    The last four belong to `pipeline/deadline`: the task that waits for the running attempt, until
+    when, and why not.
     """
 
     call_id: str
@@ -79,6 +80,8 @@ class Invocation:
     is_orphaned: bool = False
     decision: "Decision | None" = None
     approval: Any = None
+    depth: int = 0
+    parent: str | None = None
     task: "asyncio.Task[Any] | None" = field(init=False)
     patience_ends: float = field(init=False)
     has_expired: bool = field(init=False)

@@ -1,10 +1,11 @@
 """The one door: every call of every face goes through `Gateway.call`, and nothing escapes it.
 
 A call is found, goes through its tool's chain of stages, and comes back as a `ToolResult`. The
-chain is folded once a tool and generation, at its first call, from `ORDER`.
+order of the stages stands in `plan`.
 """
 
 import logging
+import math
 from collections.abc import Awaitable, Callable, Mapping
 from itertools import count
 from random import Random
@@ -21,91 +22,30 @@ from toolrt.core.results import Answer, Failure, Outcome, ToolResult
 from toolrt.expressions.references import References
 from toolrt.observe.log import log_call
 from toolrt.observe.log import logger as call_log
-from toolrt.pipeline.asking import shown_to_people, told_of
+from toolrt.pipeline.asking import shown_to_people
 from toolrt.pipeline.budget import RetryBudgets
 from toolrt.pipeline.deadline import Deadlines
 from toolrt.pipeline.memory import Memory
-from toolrt.pipeline.stage import Chain, Equipment, Stage, fold
-from toolrt.pipeline.stages.approve import approve, resumption
-from toolrt.pipeline.stages.attempt import attempt
+from toolrt.pipeline.plan import Plan
+from toolrt.pipeline.stage import Chain, Equipment, fold
 from toolrt.pipeline.stages.authorize import (
     authorize,
     decider_of,
-    hidden_guard,
     refuse_without_right,
 )
-from toolrt.pipeline.stages.find import find, plain_name, unknown_tool, usable
+from toolrt.pipeline.stages.find import find, plain_name, refuse_too_deep
 from toolrt.pipeline.stages.prepare import prepare
 from toolrt.pipeline.stages.revalidate import revalidate
-from toolrt.pipeline.stages.shape import Shape, failed_result, refused_result, told
+from toolrt.pipeline.stages.shape import failed_result, refused_result, told
 from toolrt.pipeline.stages.validate import validate
 from toolrt.policy.questions import arguments_of, caller_of
 from toolrt.schemas.plain import without_surrogates
 from toolrt.schemas.shapes import without_sensitive
 from toolrt.stores.approvals import Approval
 
-ORDER = ("find", "prepare", "validate", "authorize", "approve", "attempt", "shape")
-"""The order of events in a call. `find` opens it and `shape` closes it, whatever happens; the
-others are rings around the binding."""
-
-RINGS: tuple[Stage, ...] = (prepare, validate, authorize, approve, attempt)
-
 ANONYMOUS = Caller()
 log = logs.BUGS
 _is_logged = call_log.isEnabledFor
-
-
-class Plan:
-    """A tool of one generation with its chain folded: all that a call needs.
-
-    One that is not open looks at each call first, in `admit`.
-    """
-
-    __slots__ = (
-        "_equipment",
-        "_variants",
-        "chain",
-        "entry",
-        "guard",
-        "is_open",
-        "resumed",
-        "shape",
-        "told",
-        "total_s",
-    )
-
-    def __init__(self, entry: ToolEntry, equipment: Equipment) -> None:
-        self.entry = entry
-        self._equipment = equipment
-        self._variants: dict[ToolEntry, Plan] = {}
-        self.guard = hidden_guard(entry)
-        self.is_open = entry.blocked is None and self.guard is None and entry.variants is None
-        self.total_s = entry.manifest.timeout.total
-        self.chain: Chain = fold(RINGS, entry, equipment, _unreachable)
-        self.resumed = resumption(entry, equipment, attempt(entry, equipment, _unreachable))
-        self.shape = Shape(entry, equipment)
-        self.told = told_of(entry)
-
-    def admit(self, invocation: Invocation, snapshot: Snapshot) -> "Plan":
-        """The plan for this caller.
-
-        Raises RefusedError when the tool cannot run, or this caller may not even see it.
-        """
-        plan = self.for_caller(invocation)
-        if plan.guard is not None and plan.guard.hides(invocation):
-            raise unknown_tool(snapshot, self.entry.name, invocation)
-        usable(plan.entry)
-        return plan
-
-    def for_caller(self, invocation: Invocation) -> "Plan":
-        """The plan of the form that the tool has for this caller."""
-        entry = self.entry.for_caller(invocation)
-        if entry is self.entry:
-            return self
-        plan = self._variants.get(entry)
-        if plan is None:
-            plan = self._variants[entry] = Plan(entry, self._equipment)
-        return plan
 
 
 class Gateway:
@@ -133,6 +73,7 @@ class Gateway:
             memory,
             is_attended,
         )
+        self._equipment.nested = self.nested
         self._journal = memory.journal
         self._is_sync = memory.journal.mode == "sync"
         self._redactor = references.redactor
@@ -195,25 +136,43 @@ class Gateway:
         `caller` stands in for the one of the record where it brings credentials.
         """
         invocation = self._begin(record.tool, arguments_of(record), caller or caller_of(record))
-        snapshot = self._registry.current
-        invocation.generation = snapshot.generation
         invocation.approval = record
-        plan: Plan | None = None
-        try:
-            plan = self._plan(snapshot, record.tool, invocation)
-            plan = plan.admit(invocation, snapshot)
-            refuse_without_right(invocation)
-            invocation.deadline = invocation.started + plan.total_s
-            result = plan.shape.result(invocation, await plan.resumed(invocation))
-        except CallError as error:
-            result = refused_result(invocation, record.tool, error, self._redactor)
-        except Exception as error:  # the outer ring, as above
-            log.exception("a bug ended call %s of %r", invocation.call_id, record.tool)
-            result = failed_result(invocation, record.tool, _bug(error))
-        if _is_logged(logging.INFO):
-            log_call(invocation, result)
+        result, plan = await self._run(invocation, _resumed)
         await self._journal.kept(invocation, result, plan.told if plan else None)
         return result
+
+    async def nested(self, parent: Invocation, name: str, arguments: Any) -> ToolResult:
+        """Run a call that another one makes: on behalf of the same caller, within what is left of
+        its time (E14). Raises nothing but cancellation, as `call`.
+        """
+        invocation = self._begin(name, arguments, parent.caller)
+        invocation.depth, invocation.parent = parent.depth + 1, parent.call_id
+        result, plan = await self._run(invocation, _whole, parent.deadline)
+        if self._journal.note(invocation, result, plan.told if plan else None):
+            await self._journal.relief()
+        return result
+
+    async def _run(
+        self, invocation: Invocation, way: Callable[[Plan], Chain], until: float = math.inf
+    ) -> tuple[ToolResult, Plan | None]:
+        """What a call off the main road comes to, and the plan of its tool, if there is one."""
+        snapshot, name = self._registry.current, invocation.tool
+        invocation.generation = snapshot.generation
+        plan: Plan | None = None
+        try:
+            refuse_too_deep(invocation)
+            plan = self._plan(snapshot, name, invocation).admit(invocation, snapshot)
+            refuse_without_right(invocation)
+            invocation.deadline = min(until, invocation.started + plan.total_s)
+            result = plan.shape.result(invocation, await way(plan)(invocation))
+        except CallError as error:
+            result = refused_result(invocation, name, error, self._redactor)
+        except Exception as error:  # the outer ring, as above
+            log.exception("a bug ended call %s of %r", invocation.call_id, name)
+            result = failed_result(invocation, name, _bug(error))
+        if _is_logged(logging.INFO):
+            log_call(invocation, result)
+        return result, plan
 
     async def recheck(self, record: Approval, arguments: dict[str, Any]) -> dict[str, Any]:
         """`arguments` as they would run for `record`: checked and decided anew, nothing runs.
@@ -317,6 +276,14 @@ class Gateway:
         return plan
 
 
+def _resumed(plan: Plan) -> Chain:
+    return plan.resumed
+
+
+def _whole(plan: Plan) -> Chain:
+    return plan.chain
+
+
 async def _unmade(_invocation: Invocation) -> Outcome:
     """Stands where a call would be made that is only looked at."""
     return Answer()
@@ -327,10 +294,6 @@ async def _dry(outcome: Awaitable[Outcome]) -> None:
     refused = await outcome
     if isinstance(refused, Failure):
         raise _refusal(refused)
-
-
-async def _unreachable(_invocation: Invocation) -> Any:
-    raise AssertionError("the attempt stage calls the binding itself")
 
 
 def _refusal(failure: Failure) -> RefusedError:

@@ -7,17 +7,26 @@ in, or look at the outcome on the way out. A tool's chain holds only the stages 
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
 from random import Random
+from typing import Any
 
 from toolrt.catalog.snapshot import ToolEntry
 from toolrt.core.calls import Invocation
 from toolrt.core.clock import Clock
-from toolrt.core.results import Outcome
+from toolrt.core.results import Outcome, ToolResult
 from toolrt.expressions.references import References
 from toolrt.pipeline.budget import RetryBudgets
 from toolrt.pipeline.deadline import Deadlines
 from toolrt.pipeline.memory import Memory
 
 Chain = Callable[[Invocation], Awaitable[Outcome]]
+
+
+Nested = Callable[[Invocation, str, Any], Awaitable[ToolResult]]
+"""Makes a call on behalf of another one: that, the tool's name, the arguments (E14)."""
+
+
+async def _unconnected(_parent: Invocation, name: str, _arguments: Any) -> ToolResult:
+    raise AssertionError(f"no gateway stands behind the call of {name}")
 
 
 @dataclass(slots=True)
@@ -31,6 +40,7 @@ class Equipment:
     random: Random
     memory: Memory
     is_attended: bool = False
+    nested: Nested = _unconnected
 
 
 Stage = Callable[[ToolEntry, Equipment, Chain], Chain]

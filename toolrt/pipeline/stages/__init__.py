@@ -1,1 +1,1 @@
-"""One file a stage; `pipeline/gateway` holds their order."""
+"""One file a stage; `pipeline/plan` holds their order."""

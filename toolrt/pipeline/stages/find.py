@@ -8,6 +8,9 @@ from toolrt.core.errors import RefusedError
 from toolrt.core.names import did_you_mean
 from toolrt.schemas.plain import without_surrogates
 
+DEEPEST = 4
+"""How many calls may stand above one (E14)."""
+
 
 def plain_name(name: object) -> str:
     """The exact text of whatever a caller asks for; for what is no text, one that no tool has."""
@@ -55,3 +58,13 @@ def unknown_tool(
     seen = [entry.name for entry in visible(snapshot, invocation)] if invocation else ()
     hint = did_you_mean(shown, seen) or "list the tools to see what there is"
     return RefusedError(f"there is no tool `{shown}`", code="unknown-tool", hint=hint)
+
+
+def refuse_too_deep(invocation: Invocation) -> None:
+    """Raise RefusedError for a call that too many others stand above (E14)."""
+    if invocation.depth > DEEPEST:
+        raise RefusedError(
+            f"`{invocation.tool}` would be the call of a call, more than {DEEPEST} deep",
+            code="unsupported",
+            hint="nothing ran; tell the operator that these tools call each other in a long row",
+        )

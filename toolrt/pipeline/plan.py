@@ -1,0 +1,86 @@
+"""A tool of one generation, with its stages folded to a chain: all that a call needs.
+
+The chain is folded once a tool and generation, at its first call, from `ORDER`.
+"""
+
+from typing import Any
+
+from toolrt.catalog.snapshot import Snapshot, ToolEntry
+from toolrt.core.calls import Invocation
+from toolrt.pipeline.asking import told_of
+from toolrt.pipeline.stage import Chain, Equipment, Stage, fold
+from toolrt.pipeline.stages.approve import approve, resumption
+from toolrt.pipeline.stages.attempt import attempt
+from toolrt.pipeline.stages.authorize import authorize, hidden_guard
+from toolrt.pipeline.stages.find import unknown_tool, usable
+from toolrt.pipeline.stages.prepare import prepare
+from toolrt.pipeline.stages.shape import Shape
+from toolrt.pipeline.stages.validate import validate
+
+ORDER = ("find", "prepare", "validate", "authorize", "approve", "attempt", "shape")
+"""The order of events in a call. `find` opens it and `shape` closes it, whatever happens; the
+others are rings around the binding."""
+
+BEFORE: tuple[Stage, ...] = (prepare, validate, authorize, approve)
+"""What a call passes before anything happens in the world."""
+
+BEHIND: tuple[Stage, ...] = (attempt,)
+"""What stands behind the approval: an approved call passes these, too."""
+
+
+class Plan:
+    """A tool of one generation with its chain folded: all that a call needs.
+
+    One that is not open looks at each call first, in `admit`.
+    """
+
+    __slots__ = (
+        "_equipment",
+        "_variants",
+        "chain",
+        "entry",
+        "guard",
+        "is_open",
+        "resumed",
+        "shape",
+        "told",
+        "total_s",
+    )
+
+    def __init__(self, entry: ToolEntry, equipment: Equipment) -> None:
+        self.entry = entry
+        self._equipment = equipment
+        self._variants: dict[ToolEntry, Plan] = {}
+        self.guard = hidden_guard(entry)
+        self.is_open = entry.blocked is None and self.guard is None and entry.variants is None
+        self.total_s = entry.manifest.timeout.total
+        innermost = fold(BEHIND, entry, equipment, _unreachable)
+        self.chain: Chain = fold(BEFORE, entry, equipment, innermost)
+        self.resumed = resumption(entry, equipment, innermost)
+        self.shape = Shape(entry, equipment)
+        self.told = told_of(entry)
+
+    def admit(self, invocation: Invocation, snapshot: Snapshot) -> "Plan":
+        """The plan for this caller.
+
+        Raises RefusedError when the tool cannot run, or this caller may not even see it.
+        """
+        plan = self.for_caller(invocation)
+        if plan.guard is not None and plan.guard.hides(invocation):
+            raise unknown_tool(snapshot, self.entry.name, invocation)
+        usable(plan.entry)
+        return plan
+
+    def for_caller(self, invocation: Invocation) -> "Plan":
+        """The plan of the form that the tool has for this caller."""
+        entry = self.entry.for_caller(invocation)
+        if entry is self.entry:
+            return self
+        plan = self._variants.get(entry)
+        if plan is None:
+            plan = self._variants[entry] = Plan(entry, self._equipment)
+        return plan
+
+
+async def _unreachable(_invocation: Invocation) -> Any:
+    raise AssertionError("the attempt stage calls the binding itself")
