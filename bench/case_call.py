@@ -64,6 +64,8 @@ async def main() -> None:
             "limit": bare["limit"],
             "call": caller(runtime, "bench.quote", ARGUMENTS),
             "ruled": caller(runtime, "bench.ruled", ARGUMENTS),
+            "kept": caller(runtime, "bench.kept", ARGUMENTS),
+            "armed": caller(runtime, "bench.armed", ARGUMENTS),
         }
         calls = await in_turns(contestants, rounds=ROUNDS, batch=10_000)
         sync = caller(runtime, "bench.quote_sync", ARGUMENTS)
@@ -71,6 +73,8 @@ async def main() -> None:
     show(
         Figure("call, CPU", "validate + await", cpu_ratio(calls, "call", "limit"), 6.0, 4.5),
         Figure("call + CEL, CPU", "validate + await", cpu_ratio(calls, "ruled", "limit"), 10.0),
+        Figure("armed call, CPU", "validate + await", cpu_ratio(calls, "armed", "limit"), 9.0),
+        Figure("cache hit, CPU", "validate + await", cpu_ratio(calls, "kept", "limit"), 5.0),
         Figure("sync call, CPU", "the thread hop", cpu_ratio(hops, "sync", "hop"), 1.2, 1.0),
     )
 

@@ -137,6 +137,7 @@ def test_every_dependency_is_imported_and_every_import_is_a_dependency() -> None
     listed = project.split("\ndependencies = [")[1].split("\n]")[0]
     dependencies = {name.lower() for name in re.findall(r'"([A-Za-z0-9-]+)', listed)}
     packages = {"cel_expr_python": "cel-expr-python", "docstring_parser": "docstring-parser",
+                "re2": "google-re2",
                 "jsonschema_rs": "jsonschema-rs", "pydantic_core": "pydantic", "yaml": "pyyaml",
                 "typing_extensions": "typing-extensions",
                 "yarl": "aiohttp"}  # fmt: skip

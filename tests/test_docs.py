@@ -17,7 +17,7 @@ from toolrt.bindings.limits import Limits
 from toolrt.core.errors import CODES
 from toolrt.faces.cli.main import VERBS, cli
 from toolrt.manifest import planned
-from toolrt.manifest.limits import Retry, Timeout
+from toolrt.manifest.limits import Breaker, Rate, Retry, Timeout
 from toolrt.manifest.parameters import OWN_WORDS
 from toolrt.manifest.policy import Approval, PoliciesFile, Rule
 from toolrt.manifest.project import ProjectFile
@@ -35,6 +35,8 @@ MODELS: list[tuple[str, type[BaseModel], tuple[str, ...], str]] = [
     ("A tool", ToolManifest, planned.TOOL, ""),
     ("`timeout`", Timeout, (), ""),
     ("`retry`", Retry, (), ""),
+    ("`breaker`", Breaker, (), ""),
+    ("`rate`", Rate, (), ""),
     ("`result`", ResultOptions, planned.TOOL, "result."),
     ("A target", Target, planned.TOOLS_FILE, "targets.*."),
     ("`auth`", Auth, planned.TOOLS_FILE, "targets.*.auth."),

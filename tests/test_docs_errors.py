@@ -114,8 +114,20 @@ async def test_a_question_too_many_is_not_retryable() -> None:
     assert (results[1].error.code, results[1].error.retryable) == ASKED
 
 
+REFUSED = ("circuit-open", True)
+"""What becomes of a call while the breaker of its tool is open."""
+
+
+async def test_a_call_that_a_breaker_refuses_is_retryable() -> None:
+    tool = {"description": "A tool.", "command": ["false"], "breaker": {"failures": 1}}
+    async with open_files({"tools.d/t.yaml": json.dumps({"tools": {"a": tool}})}) as rt:
+        results = [await rt.call("a", {}) for _ in range(2)]
+
+    assert (results[1].error.code, results[1].error.retryable) == REFUSED
+
+
 def test_yes_no_and_sometimes_are_what_the_trials_show() -> None:
-    shown: dict[str, set[bool]] = {ASKED[0]: {ASKED[1]}}
+    shown: dict[str, set[bool]] = {ASKED[0]: {ASKED[1]}, REFUSED[0]: {REFUSED[1]}}
     for code, may_retry, *_ in TRIALS:
         shown.setdefault(code, set()).add(may_retry)
     words = {frozenset({True}): "yes", frozenset({False}): "no"}
@@ -130,7 +142,8 @@ def test_no_other_code_is_raised_as_retryable() -> None:
     keywords = ({each.arg: ast.unparse(each.value) for each in call.keywords} for call in calls)
     raised = {each["code"].strip("'") for each in keywords if each.keys() >= {"code", "retryable"}}
 
-    assert raised & CODES.keys() <= {code for code, may_retry, *_ in TRIALS if may_retry}
+    tried = {code for code, may_retry, *_ in [*TRIALS, REFUSED] if may_retry}
+    assert raised & CODES.keys() <= tried
 
 
 async def test_every_http_status_is_told() -> None:

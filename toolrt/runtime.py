@@ -84,6 +84,8 @@ class BrokenProjectError(ProjectError):
 class Runtime:
     """An open project: its tools, and the door to call them by.
 
+    `read_output` gives parts of what was too long for a result.
+
     `findings` are the warnings about its files; each knows its place when asked. `reload` brings
     what is written now into force, `on_reload` tells of each outcome, and `standing` is how it is.
     """
@@ -118,7 +120,9 @@ class Runtime:
         self.call = self._gateway.call
         self.preview = self._gateway.preview
         self.explain = partial(explain, self._gateway)
+        self.breakers = self._gateway.breakers
         self.refuse = self._gateway.refuse
+        self.read_output = state.memory.spills.read
         self.reloader = Reloader(
             workspace,
             self._registry,
@@ -152,6 +156,7 @@ class Runtime:
         self.call = self._refused
         await self.reloader.close()
         await self._notices.close()
+        await self._gateway.settle()
         self._gateway.close()
         await self._services.close()
         await self._state.close()
@@ -213,6 +218,7 @@ async def open(  # noqa: A001 - `toolrt.open` is how it reads
         allow_foreign=allow_foreign,
         attended=attended,
     )
+    del compiled  # the first generation goes when another takes its place
     try:
         async with following(runtime.reloader, clock or SystemClock(), is_on=watch):
             yield runtime

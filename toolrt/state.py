@@ -14,10 +14,15 @@ from toolrt.manifest.project import ProjectFile
 from toolrt.observe.journal import Journal
 from toolrt.pipeline.memory import Memory
 from toolrt.pipeline.recollection import Recollection
+from toolrt.pipeline.spilling import Spills
 from toolrt.policy.questions import Questions
+from toolrt.stores import breakers
 from toolrt.stores.base import Database
+from toolrt.stores.cache import KeptAnswers
+from toolrt.stores.idempotency import KeyedCalls
 from toolrt.stores.key import given_key, lasting_key
 from toolrt.stores.moments import Moment, SystemMoments
+from toolrt.stores.private import is_there
 from toolrt.stores.sqlite import SqliteDatabase
 
 DEFAULT_STATE = ".toolrt/state.db"
@@ -62,12 +67,39 @@ class State:
             retention_s=options.retention,
         )
         questions = Questions(database, key, moments, journal.audit)
-        return cls(database, Memory(questions, journal, Recollection(journal)))
+        recollection = Recollection(journal)
+        spills = Spills(database, moments, redactor or Redactor())
+        memory = Memory(
+            questions,
+            journal,
+            recollection,
+            spills,
+            database,
+            moments,
+            KeptAnswers(database, key, moments),
+            KeyedCalls(database, key, moments),
+        )
+        return cls(database, memory)
 
     async def close(self) -> None:
         """Write what is left and let go of the database."""
         await self.memory.journal.close()
         await self.database.close()
+
+
+async def stored_breakers(root: Path, project: ProjectFile) -> list[breakers.Stored]:
+    """What was ever told of the breakers of a project; makes no store where there is none.
+
+    Raises StoreError.
+    """
+    path = root / (project.state or DEFAULT_STATE)
+    if not is_there(path):
+        return []
+    database = SqliteDatabase(path)
+    try:
+        return await database.read(breakers.listed)
+    finally:
+        await database.close()
 
 
 class _MomentsOf:

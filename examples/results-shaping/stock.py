@@ -16,3 +16,13 @@ def look(item: str) -> dict[str, Any]:
 def report(lines: int) -> str:
     """A long text."""
     return "\n".join(f"line {number}" for number in range(1, lines + 1))
+
+
+def supplier() -> dict[str, str]:
+    """Who sells it to us."""
+    return {"name": "ann", "mail": "ann@fruit.example", "pays": "account 12345678"}
+
+
+def voucher() -> str:
+    """A code for the buyer alone."""
+    return "FRUIT-2030"

@@ -600,10 +600,17 @@ async def test_s11_asking_for_a_sandbox_is_refused_at_load(bench):
     assert tool.faults == [("unsupported", ("sandbox",), "error")]
 
 
-async def test_csv_is_a_warning_and_unavailable(bench):
-    tool = bench.command("ls", options={"output": "csv"})
-    assert tool.faults == [("not-yet", ("output",), "warning")]
-    assert "csv" in tool.context.unavailable
+async def test_csv_is_read_by_its_header(bench):
+    tool = bench.command("printf", 'a,b\r\n1,"x,y"\r\n', options={"output": "csv"})
+    assert (await tool.call()).value == [{"a": "1", "b": "x,y"}]
+
+
+async def test_csv_that_was_cut_is_no_table(bench):
+    options = {"output": "csv", "limits": {"output": "5B"}}
+    tool = bench.command("printf", "a,b\n1,2\n3,4\n", options=options)
+    with pytest.raises(BindingError, match="no whole CSV") as failed:
+        await tool.call()
+    assert failed.value.code == "bad-response"
 
 
 async def test_preview_shows_everything_but_secrets_and_runs_nothing(bench):

@@ -576,40 +576,6 @@ def test_a_header_that_auth_sets_is_not_written_twice():
     assert tool.faults == [("header-twice", ("headers", "authorization"))]
 
 
-# what does not work yet
-
-
-@pytest.mark.parametrize(
-    "options",
-    [
-        {"method": "POST", "graphql": {"query": "{ user }"}},
-        {"method": "POST", "multipart": {"file": "x"}},
-        {"paginate": {"next": "link"}},
-        {"output": "csv"},
-        {"output": "xml"},
-        {"output": "sse"},
-        {"method": "POST", "args_in": "multipart"},
-    ],
-)
-def test_a_part_that_does_not_work_yet_makes_the_tool_unavailable(options):
-    tool = HttpTool({"url": "https://api.example.com/", **options})
-    assert "does not work yet" in tool.unavailable
-    assert all(fault.severity == "warning" for fault in tool.context.faults)
-
-
-@pytest.mark.parametrize(
-    "auth",
-    [
-        {"python": "pkg:fn"},
-        {"oauth2": {"token_url": "https://x", "client_id": "a", "client_secret": "b"}},
-    ],
-)
-def test_an_auth_that_does_not_work_yet_makes_the_tool_unavailable(auth):
-    targets = {"api": {"url": "https://api.example.com", "auth": auth}}
-    tool = HttpTool({"url": "/x", "target": "api"}, targets=targets)
-    assert "does not work yet" in tool.unavailable
-
-
 # answers
 
 

@@ -114,8 +114,9 @@ BEYOND_SHAPE = {
     "hitl-by-pattern", "import-failed", "no-policy", "no-such-tool", "two-defaults", "type-mismatch",
     "invalid-condition", "invalid-folder", "invalid-header", "invalid-select", "invalid-url",
     "no-callable", "one-body", "program-not-constant", "reference-in-argv", "reserved-header",
-    "signature-drift", "template-in-script", "two-schemas", "unknown-anchor", "unknown-keyword",
+    "pages-of-a-write", "signature-drift", "template-in-query", "template-in-script", "two-schemas", "unknown-anchor", "unknown-keyword",
     "unknown-name", "unknown-target", "unreadable-schema", "unsupported", "value-in-host",
+    "needs-cache", "unfit-cache", "weak-key",
 }  # fmt: skip
 """Codes of faults that only names, files, code or several values together can tell."""
 
@@ -123,6 +124,7 @@ LAYERED = {
     "tool.description", "tool.hitl.mode", "tool.mcp.server", "tool.provider.vendor",
     "tool.idempotency_key.value", "tool.rate.per", "tool.cache.ttl", "tool.verify.applied_when",
     "tool.poll.tool", "http.url", "http.method", "http.body.type", "http.graphql.query",
+    "http.paginate",
     "command.argv",
 }  # fmt: skip
 """Keys that may be missing in a tool, because another layer or the code may bring them."""
@@ -130,11 +132,15 @@ LAYERED = {
 LEFT_TO_CHECK = {
     ("tool.timeout.total", "out-of-range"),  # 0s
     ("tool.hitl.ttl", "out-of-range"),
+    ("tool.breaker.recovery", "out-of-range"),
+    ("tool.rate.per", "out-of-range"),
+    ("tool.cache.ttl", "out-of-range"),
     ("policies.approval.ttl", "out-of-range"),
     ("policies.approval.execute_by", "out-of-range"),
     ("project.identities", "invalid-value"),  # the same proof twice
     ("http.allow_private", "invalid-value"),  # whether a text is a network
     ("target.allow_private", "invalid-value"),
+    ("http.method", "invalid-value"),  # of GraphQL
     ("command.env", "bad-name"),
     ("shell.env", "bad-name"),
     ("python.call", "not-a-name"),  # what it may be hangs on `object`
@@ -169,8 +175,14 @@ GOOD = {
     "short forms": tool_with(
         f"{{description: T., timeout: 5s, retry: none, hitl: none, parameters: {{}}, {ECHO}}}"
     ),
-    "short forms of later parts": tool_with(
-        f"{{description: T., cache: 5m, rate: 60/1m, fallback: u, idempotency_key: abc, {ECHO}}}"
+    "short forms of limits": {
+        TOOLS: "tools:\n"
+        f"  t: {{description: T., effect: read, cache: 5m, rate: 60/1m, fallback: u, {ECHO}}}\n"
+        f"  u: {{description: U., {ECHO}}}\n"
+    },
+    "the short form of a key": tool_with(
+        "{description: T., parameters: {a: string}, idempotency_key: '{{ a }}',"
+        " command: [echo, '--k={{ call.idempotency_key }}']}"
     ),
     "no kind for somebody outside": tool_with("{description: T., hitl: external}"),
     "parameters": tool_with(

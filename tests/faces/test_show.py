@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from toolrt.faces.cli.show import seconds
+from toolrt.faces.cli.durations import seconds
 
 
 def test_a_tool_in_full(invoke):

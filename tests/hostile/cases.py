@@ -7,6 +7,7 @@ are run by test_through_the_door.py. Data that the tests of single parts have is
 import gzip
 import json
 import os
+import unicodedata
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -798,14 +799,26 @@ DSN = (
 )
 
 
+def _escaped(text: str) -> str:
+    """What acts unseen as escapes; nothing is hidden and nothing lost, as in names."""
+    plain = (c if c.isprintable() or c in "\n\t" else c.encode("unicode_escape") for c in text)
+    return "".join(c if isinstance(c, str) else c.decode() for c in plain)
+
+
+def _without_unseen(text: str) -> str:
+    """The same without what hides, as in texts; an end of a line does not hide."""
+    return _escaped("".join(c for c in text if c == "\u2028" or unicodedata.category(c) != "Cf"))
+
+
 def _g() -> Iterator[Case]:
     texts = {"G113": TERMINAL, "G114": UNSEEN, "G115": FORGED, "G119": WRAPPER}
     for name, text in texts.items():
-        lit = {"tool": "say", "outcome": "ESC", "data": text}
+        shown, named = _without_unseen(text), _escaped(text)
+        lit = {"tool": "say", "outcome": "ESC", "data": shown}
         yield Case(f"{name} said", arguments={"q": text}, **lit)
-        yield Case(f"{name} given", "take", "ESC", {text: [text]}, data={text: [text]})
+        yield Case(f"{name} given", "take", "ESC", {text: [text]}, data={named: [shown]})
         told = _says(json_reply(json.dumps({"a": text})))
-        yield Case(f"{name} from a service", "get_json", "ESC", {}, told=told, data={"a": text})
+        yield Case(f"{name} from a service", "get_json", "ESC", {}, told=told, data={"a": shown})
         yield Case(f"{name} complained", "complain", "FAILED", {"q": text})
         yield Case(f"{name} raised", "raised", "FAILED", {"q": text})
         yield Case(f"{name} meant", "meant", "FAILED", {"q": text})

@@ -17,6 +17,7 @@ import pytest
 import toolrt
 from tests.hostile.cases import ANYTHING, CASES, GOOD, OUTCOMES, REFUSED, SECRET, everything
 from tests.hostile.door import (
+    ACTING,
     ENVIRON,
     assert_as_told,
     assert_harmless,
@@ -175,6 +176,43 @@ def test_two_hundred_hostile_calls_at_once_leave_nothing_behind(door, tmp_path, 
     assert secrets_in(repr(results)) == []
     assert len({each.call_id for each in results}) == len(AT_ONCE) == 200
     wait_until(lambda: is_no_more(held(), before), before)
+
+
+def test_o3_in_process_a_model_is_given_nothing_that_acts_unseen(door, tmp_path, monkeypatch):
+    monkeypatch.setenv("KEY", SECRET)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    write(tmp_path, everything(door.server.url, door.server.port))
+    cases = [each for each in CASES if each.id[:2] in {"G1", "G+"} and each.arguments is not None]
+    cases = [each for each in cases if len(each.input) < SMALL]
+    results = asyncio.run(one_by_one(tmp_path, door, cases))
+
+    for case, result in zip(cases, results, strict=True):
+        code = result.error.code if result.error else None
+        assert code == OUTCOMES[case.outcome].code, case.id
+        assert case.data is ANYTHING or case.data == result.data
+        assert secrets_in(repr(result.document())) == []
+        assert [text for text in texts_of(result.document()) if ACTING.search(text)] == []
+
+
+async def one_by_one(folder, door, cases):
+    results = []
+    async with toolrt.open(folder, environ=ENVIRON) as runtime:
+        for case in cases:
+            door.told = case.told
+            results.append(await runtime.call(case.tool, dict(case.arguments)))
+    return results
+
+
+def texts_of(value):
+    """All texts in a document, names too."""
+    if isinstance(value, str):
+        yield value.replace("\r\n", "\n")
+    elif isinstance(value, dict):
+        for name, each in value.items():
+            yield from (name, *texts_of(each))
+    elif isinstance(value, (list, tuple)):
+        for each in value:
+            yield from texts_of(each)
 
 
 async def all_at_once(folder, cases):

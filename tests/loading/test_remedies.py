@@ -86,9 +86,9 @@ def test_where_a_merge_brought_nothing_nothing_is_missing(tmp_path):
 
 
 def test_known_keys_begin_with_what_works_and_most_people_write():
-    known = ["allow_private", "graphql", "multipart", "paginate", "redirects", "url", "method"]
+    known = ["allow_private", "prompts", "resources", "toolsets", "success", "url", "method"]
     assert remedies.key("qqqq", known) == (
-        "known here: url, method, allow_private, redirects, graphql, multipart, paginate"
+        "known here: url, method, success, allow_private, prompts, resources, toolsets"
     )
     ways = ["api_key", "basic", "bearer", "oauth2", "python"]
     assert remedies.key("qqqq", ways).startswith("known here: bearer, basic, api_key, ")

@@ -258,8 +258,7 @@ SETTINGS = [
     *(Later(f"policies.settings.{key}",
         policies(f"settings: [{{tools: [t], timeout: 5s, §{key}: {value}}}]"), key)
         for key, value in {
-            "breaker": "{failures: 2}", "rate": "10/1m",
-            "concurrency": "2", "cache": "1m", "limits": "{max_calls: 3}",
+            "limits": "{max_calls: 3}",
         }.items()),
     Wrong("policies.settings", policies("settings: §{tools: [a]}")),
     Wrong("policies.settings.tools", policies("settings: [§{timeout: 5s}]"), "missing-key"),

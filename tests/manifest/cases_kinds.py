@@ -1,6 +1,7 @@
 """Cases about the options of the kinds, and about targets."""
 
 import os
+from base64 import b64encode
 
 from manifest.key_case import (
     Later,
@@ -11,7 +12,9 @@ from manifest.key_case import (
     file,
     http,
     of_result,
+    part,
     target,
+    told,
     tool,
 )
 
@@ -81,8 +84,14 @@ HTTP = [
     Works("http.output", http("url: $URL/list\n«output: bytes»"), data("media_type"), "application/json"),
     Works("http.output", http("url: $URL/text\n«output: json»"), failure(), "bad-response", "success"),
     Wrong("http.output", http("output: §yaml"), "invalid-value"),
-    Later("http.output", http("output: §csv"), "output: csv"),
-    Later("http.args_in", http("method: POST\nargs_in: §multipart"), "args_in: multipart"),
+    Works("http.output", http("url: $URL/table\n«output: csv»"), data(), [{"a": "1", "b": "2"}], "a,b\n1,2\n"),
+    Works("http.output", http("url: $URL/markup\n«output: xml»"), data(), {"a": {"b": "1"}}, "<a><b>1</b></a>"),
+    Works("http.output", http("url: $URL/table\n«output: sse»"), data(), [], "a,b\n1,2\n"),
+    Works("http.args_in", http("method: POST\n«args_in: multipart»", A),
+        part("body", 'name="a"\r\n\r\nx\r\n', a="x"), True, False),
+    Works("http.args_in", http("graphql: {query: 'query ($a: ID) { u }'}\n«args_in: variables»", A,
+        "graphql"), data("variables", a="x"), {"a": "x"}, {}),
+    Wrong("http.args_in", http("method: POST\nargs_in: §variables"), "one-body"),
     Works("http.allow_private", http("url: $URL/far\nredirects: true\n«allow_private: true»"),
         failure("message"), "the service could not be reached: connection refused", held=True),
     Works("http.allow_private", http("url: $URL/far\nredirects: true\n«allow_private: [127.0.0.2]»"),
@@ -91,30 +100,47 @@ HTTP = [
     Wrong("http.allow_private", http("allow_private: [§inner]"), "invalid-value"),
     Works("http.redirects", http("url: $URL/moved\n«redirects: true»"), data("target"), "/echo"),
     Wrong("http.redirects", http("redirects: §all")),
-    Later("http.multipart", http("method: POST\n§multipart: {file: a}"), "http.multipart"),
+    Works("http.multipart", http("method: POST\n«multipart: {note: '{{ a }}'}»", A),
+        part("body", 'name="note"\r\n\r\nx\r\n', a="x"), True, False),
     Wrong("http.multipart", http("method: POST\nmultipart: §a")),
-    Later("http.graphql http.graphql.query http.graphql.variables",
-        http("method: POST\n§graphql: {query: '{ a }', variables: {b: 1}}"), "http.graphql"),
+    Wrong("http.multipart", http("method: POST\nmultipart: {a: '{{ §b }}'}"), "unknown-name"),
+    Works("http.graphql http.graphql.query", http("graphql: {query: '{ «one¦two» }'}", "", "graphql"),
+        data("query"), "{ one }"),
+    Works("http.graphql.variables", http("graphql: {query: '{ a }'«, variables: {b: '{{ a }}'}»}", A,
+        "graphql"), data("variables", a="x"), {"b": "x"}, {}),
     Wrong("http.graphql", http("method: POST\ngraphql: §a")),
     Wrong("http.graphql.query", http("method: POST\n§graphql: {variables: {}}"), "missing-key"),
+    Wrong("http.graphql.query", http("graphql: {query: '{ a(b: §{{ b }}) }'}"), "template-in-query"),
     Wrong("http.graphql.variables", http("method: POST\ngraphql: {query: a, variables: §b}")),
-    Later("http.paginate http.paginate.next http.paginate.param http.paginate.in "
-        "http.paginate.items http.paginate.more http.paginate.pages", http(
-        "§paginate: {next: page.next, param: cursor, in: query, items: rows, more: page.more, pages: 5}"),
-        "http.paginate"),
+    Wrong("http.method", http("method: §PUT\ngraphql: {query: a}"), "invalid-value"),
+    Works("http.paginate http.paginate.next http.paginate.items",
+        http("url: $URL/pages\n«paginate: {next: next, items: rows}»"), data(), [1, 2, 3],
+        {"rows": [1], "next": "?at=2", "cursor": "2", "more": True}),
+    Works("http.paginate.param", http("url: $URL/pages\npaginate: {next: cursor, «param: at¦param: no», items: rows, pages: 3}"),
+        data(), [1, 2, 3]),
+    Works("http.paginate.in", http("url: $URL/pages\nmethod: POST\nform: {}\n"
+        "paginate: {next: cursor, param: at, «in: form, »items: rows, pages: 2}", "effect: read"),
+        data(), "bad-response: the pages go round in circles: the next one was read before", [1, 2]),
+    Works("http.paginate.more", http("url: $URL/pages\npaginate: {next: next, items: rows«, more: more»}"),
+        data(), [1, 2], [1, 2, 3]),
+    Works("http.paginate.pages", http("url: $URL/pages\npaginate: {next: next, items: rows«, pages: 2»}"),
+        of_result("status"), "partial", "success"),
     Wrong("http.paginate", http("paginate: §link")),
+    Wrong("http.paginate", http("§paginate: {items: rows}"), "missing-key"),
+    Wrong("http.paginate", http("method: POST\n§paginate: {next: link}"), "pages-of-a-write"),
     Wrong("http.paginate.next", http("paginate: {next: §[a]}")),
+    Wrong("http.paginate.next", http("paginate: {next: 'a[§'}"), "invalid-select"),
     Wrong("http.paginate.param", http("paginate: {param: §[a]}")),
     Wrong("http.paginate.in", http("paginate: {in: §path}"), "invalid-value"),
+    Wrong("http.paginate.in", http("paginate: {param: a, in: §form}"), "one-body"),
     Wrong("http.paginate.items", http("paginate: {items: §[a]}")),
     Wrong("http.paginate.more", http("paginate: {more: §[a]}")),
     Wrong("http.paginate.pages", http("paginate: {pages: §0}"), "out-of-range"),
+    Wrong("http.paginate.pages", http("paginate: {pages: §1001}"), "out-of-range"),
     Wrong("http.url", http("§mthod: GET"), "unknown-key"),
 ]  # fmt: skip
 
-_LATER_AUTH = (
-    "{token_url: https://example.com/, client_id: a, client_secret: b, scopes: [c], audience: d}"
-)
+_GRANT = "token_url: $URL/token, client_id: a, client_secret: '${env:TOKEN}'"
 
 TARGETS = [
     Works("target.url", target("url: $URL/«one¦two»"), data("target"), "/one/echo"),
@@ -151,12 +177,27 @@ TARGETS = [
     Wrong("target.auth.api_key.query", target("auth: {api_key: {query: §[a], value: c}}")),
     Wrong("target.auth.api_key.cookie", target("auth: {api_key: {cookie: §[a], value: c}}")),
     Wrong("target.auth.api_key.value", target("auth: {§api_key: {header: a}}"), "missing-key"),
-    Later("target.auth.oauth2 target.auth.oauth2.token_url target.auth.oauth2.client_id "
-        "target.auth.oauth2.client_secret target.auth.oauth2.scopes target.auth.oauth2.audience",
-        target(f"auth: {{§oauth2: {_LATER_AUTH}}}"), "targets.api.auth.oauth2"),
+    Works("target.auth.oauth2 target.auth.oauth2.token_url",
+        target(f"«auth: {{oauth2: {{{_GRANT}}}}}»"), data("headers.authorization"), "Bearer ***"),
+    Works("target.auth.oauth2.client_id",
+        target("auth: {oauth2: {token_url: $URL/token, client_id: «one¦two», client_secret: '${env:TOKEN}'}}"),
+        told("authorization"), f"Basic {b64encode(b'one:sesame-open').decode()}"),
+    Works("target.auth.oauth2.client_secret",
+        target("auth: {oauth2: {token_url: $URL/token, client_id: a, client_secret: '${«env:TOKEN¦secret:KEY»}'}}"),
+        told("authorization"), f"Basic {b64encode(b'a:sesame-open').decode()}"),
+    Works("target.auth.oauth2.scopes", target(f"auth: {{oauth2: {{{_GRANT}«, scopes: [c, d]»}}}}"),
+        told(), "grant_type=client_credentials&scope=c+d", "grant_type=client_credentials"),
+    Works("target.auth.oauth2.audience", target(f"auth: {{oauth2: {{{_GRANT}«, audience: e»}}}}"),
+        told(), "grant_type=client_credentials&audience=e", "grant_type=client_credentials"),
     Wrong("target.auth.oauth2", target("auth: {oauth2: §a}")),
     Wrong("target.auth.oauth2.token_url",
         target("auth: {§oauth2: {client_id: b, client_secret: c}}"), "missing-key"),
+    Wrong("target.auth.oauth2.token_url",
+        target("auth: {oauth2: {token_url: §/token, client_id: b, client_secret: '${env:TOKEN}'}}"),
+        "invalid-url"),
+    Wrong("target.auth.oauth2.client_secret",
+        target("auth: {oauth2: {token_url: 'https://a.b/', client_id: b, client_secret: '§${caller:c}'}}"),
+        "bad-reference"),
     Wrong("target.auth.oauth2.client_id",
         target("auth: {oauth2: {token_url: a, client_id: §[b], client_secret: c}}")),
     Wrong("target.auth.oauth2.client_secret",
@@ -165,8 +206,10 @@ TARGETS = [
         target("auth: {oauth2: {token_url: a, client_id: b, client_secret: c, scopes: §d}}")),
     Wrong("target.auth.oauth2.audience",
         target("auth: {oauth2: {token_url: a, client_id: b, client_secret: c, audience: §[d]}}")),
-    Later("target.auth.python", target("auth: {§python: 'kit:where'}"), "targets.api.auth.python"),
+    Works("target.auth.python", target("«auth: {python: 'kit:signed'}»"), data("headers.x-who"), "***"),
     Wrong("target.auth.python", target("auth: {python: §[a]}")),
+    Wrong("target.auth.python", target("auth: {python: §'kit:nothing'}"), "import-failed"),
+    Wrong("target.auth.python", target("auth: {python: §'kit:where'}"), "signature-drift"),
     Works("target.allow_private", target("«allow_private: true»\nredirects: true",
         "{target: api, url: /far}"), failure("message"), "the service could not be reached: connection refused", held=True),
     Wrong("target.allow_private", target("allow_private: §some")),
@@ -270,10 +313,8 @@ EXECUTION = [
     *works("output", executed("echo 1; echo 2", "«output: jsonl»"), data(), [1, 2], "1\n2\n"),
     *works("output", executed("echo [1]", "«output: json»"), data(), [1], "[1]\n"),
     *wrong("output", "output: §xml", "invalid-value"),
-    *(
-        Later(f"{kind}.output", files, "output: csv")
-        for kind, files in executed("echo", "output: §csv").items()
-    ),
+    *works("output", executed('printf "a,b\\n1,2\\n"', "«output: csv»"), data(), [{"a": "1", "b": "2"}],
+        "a,b\n1,2\n"),
     *works("limits", executed("printf hello", "«limits: {output: 3B}»"),
         of_result("status"), "partial", "success"),
     *wrong("limits", "limits: §3"),

@@ -71,6 +71,20 @@ def answer(context: Context) -> dict:
     return {"ok": False, "problem": {"text": "shop closed"}, "rows": [1, 2, 3]}
 
 
+def signed(caller, target) -> dict:
+    """Sign a request."""
+    return {"X-Who": f"{caller.principal} of {target}"}
+
+
+def marked(arguments, context):
+    arguments["mark"] = context.tool
+    return arguments
+
+
+def loud(value):
+    return value.upper()
+
+
 class Shop:
     def __init__(self, name: str = "corner"):
         self.name = name
@@ -165,11 +179,11 @@ def command(keys: str, argv: str = "[printf, hello]") -> dict[str, str]:
     return tool(f"command: {argv}\n{dedent(keys)}")
 
 
-def http(options: str, keys: str = "") -> dict[str, str]:
+def http(options: str, keys: str = "", path: str = "echo") -> dict[str, str]:
     """The tool is a request with these options; its url is that of the echo unless written."""
     text = dedent(options).strip("\n")
     if not re.search(r"^[«§]*url:", text, re.MULTILINE):
-        text = f"url: $URL/echo\n{text}"
+        text = f"url: $URL/{path}\n{text}"
     return tool(f"http:\n{indent(text, '  ')}\n{dedent(keys)}")
 
 
@@ -275,6 +289,12 @@ class _Service:
             return said
         if path.endswith("/flaky") and nth == 1:
             return json_reply("{}", 503)
+        if path.endswith("/soon-gone") and nth > 1:
+            return json_reply("{}", 503)
+        if path.endswith("/pages"):
+            return json_reply(json.dumps(_page(heard)))
+        if path.endswith("/graphql"):
+            return json_reply(f'{{"data": {heard.body.decode()}}}')
         if path.endswith("/busy"):
             return json_reply("{}", 429)
         if path.endswith("/far"):
@@ -289,9 +309,20 @@ _SAID: Mapping[str, Any] = {
     "missing": json_reply('{"none": true}', 404),
     "list": json_reply('{"rows": [1, 2, 3]}'),
     "text": reply("[1, 2]\n[3]\n", content_type="text/plain"),
+    "table": reply("a,b\n1,2\n", content_type="text/plain"),
+    "markup": reply("<a><b>1</b></a>", content_type="text/plain"),
+    "token": json_reply('{"access_token": "open-sesame", "expires_in": 3600}'),
     "moved": reply("", 302, location="/echo"),
     "reset": RESET,
 }
+
+
+def _page(heard: Heard) -> dict[str, Any]:
+    """One of three pages; the query says which."""
+    number = int((re.search(r"at=(\d)", heard.target) or [0, 1])[1])
+    cursor = str(number + 1) if number < 3 else None
+    following = f"?at={cursor}" if cursor else None
+    return {"rows": [number], "next": following, "cursor": cursor, "more": number < 2}
 
 
 def _document(heard: Heard) -> dict[str, Any]:
@@ -317,6 +348,26 @@ def data(path: str = "", /, **arguments: Any) -> Look:
         for step in path.split(".") if path else ():
             value = value.get(step) if isinstance(value, dict) else value
         return value
+
+    return look
+
+
+def part(path: str, text: str, /, **arguments: Any) -> Look:
+    """Whether what stands at `path` in the data of a call holds a text."""
+
+    async def look(bench: Bench) -> Any:
+        return text in await data(path, **arguments)(bench)
+
+    return look
+
+
+def told(header: str | None = None) -> Look:
+    """What the server was told first when the tool is called: the body, or a header."""
+
+    async def look(bench: Bench) -> Any:
+        await bench.call({})
+        first = bench.server.heard[0]
+        return first.headers.get(header) if header else first.body.decode()
 
     return look
 

@@ -3,11 +3,21 @@
 `tests/manifest/key_case.py` says how to read a case.
 """
 
-from manifest import cases_decide, cases_kinds, cases_project, cases_shadows, cases_tool
+from manifest import (
+    cases_decide,
+    cases_kinds,
+    cases_limits,
+    cases_project,
+    cases_recovery,
+    cases_shadows,
+    cases_tool,
+)
 from manifest.key_case import Later, Works, Wrong
 
 CASES: list[Works | Wrong | Later] = [
     *cases_tool.CASES,
+    *cases_limits.LIMITS,
+    *cases_recovery.RECOVERY,
     *cases_kinds.CASES,
     *cases_project.CASES,
     *cases_decide.CASES,

@@ -136,7 +136,6 @@ def test_what_is_seen_to_work_is_not_planned_and_the_rest_is() -> None:
     """Of some keys one value works and another does not; `sandbox` is refused at load."""
     later = {key for key in keys() if is_planned(key)}
     half = told([case for case in LATER if case.code != "not-yet"])
-    half |= {"http.output", "http.args_in", "command.output", "shell.output"}
     half |= {"command.sandbox", "shell.sandbox", "project.builtins"}
 
     assert told(LATER) - half == later

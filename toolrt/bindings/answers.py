@@ -1,4 +1,4 @@
-"""Bytes that came back from the world, read as the manifest says: text, json, jsonl or lines.
+"""Bytes that came back from the world, read as the manifest says: text, json, lines, csv and more.
 
 The last step of a binding's journey, shared by the kinds that get bytes: http, command, shell.
 What cannot be read so is a `bad-response`; the excerpt in its details is for the operator.
@@ -13,7 +13,7 @@ from typing import Any, Literal, NoReturn
 from toolrt.core.errors import BindingError
 from toolrt.schemas.values import MAX_ANSWER_DEPTH, is_too_deep
 
-Output = Literal["text", "json", "jsonl", "lines"]
+Output = Literal["text", "json", "jsonl", "lines", "csv", "xml", "sse"]
 
 _EXCERPT = 200
 _TOO_DEEP = f"it is nested deeper than {MAX_ANSWER_DEPTH} levels"
@@ -21,13 +21,24 @@ _SURROGATE_ESCAPE = re.compile(r"\\u[dD][89a-fA-F]")
 
 
 def decode(output: Output, data: bytes) -> Any:
-    """The value of `data`: a text, a JSON value, a list of JSON values, or a list of lines.
+    """The value of `data`: a text, a JSON value, a list of JSON values, of lines, of rows or of
+    events, or the root of an XML document.
 
-    Text and lines replace bytes that are not UTF-8; JSON must be UTF-8 and finite (RFC 8259) and
-    nested at most MAX_ANSWER_DEPTH deep, and lone surrogates in it become U+FFFD.
+    Text, lines and events replace bytes that are not UTF-8; JSON must be UTF-8 and finite (RFC
+    8259) and nested at most MAX_ANSWER_DEPTH deep, and lone surrogates in it become U+FFFD.
     Raises BindingError `bad-response`.
     """
     return _READERS[output](data)
+
+
+def decode_xml(data: bytes, encoding: str | None = None) -> Any:
+    """The same for XML whose encoding is known from elsewhere."""
+    from toolrt.bindings.answer_xml import BadMarkupError, read_xml  # noqa: PLC0415 - few need it
+
+    try:
+        return _whole(read_xml(data, encoding))
+    except BadMarkupError as error:
+        raise _unreadable("XML", str(error), data) from None
 
 
 def _text(data: bytes) -> str:
@@ -48,6 +59,34 @@ def _json(data: bytes) -> Any:
 def _jsonl(data: bytes) -> list[Any]:
     lines = enumerate(_strict(data, "JSON Lines").split("\n"), 1)
     return [_parse(line, data, f"JSON in line {number}") for number, line in lines if line.strip()]
+
+
+def _csv(data: bytes) -> list[dict[str, str]]:
+    from toolrt.bindings.answer_csv import BadTableError, read_csv  # noqa: PLC0415 - few need it
+
+    try:
+        return read_csv(_strict(data, "CSV"))
+    except BadTableError as error:
+        raise _unreadable("CSV", str(error), data) from None
+
+
+def _events(data: bytes) -> list[dict[str, Any]]:
+    from toolrt.bindings.answer_events import read_events  # noqa: PLC0415 - few need it
+
+    try:
+        return read_events(_text(data), _event_data)
+    except OverflowError as error:
+        raise _unreadable("a stream of events", str(error), data) from None
+
+
+def _event_data(text: str) -> Any:
+    """JSON where it is some, else the text."""
+    if text[:1] not in _JSON_STARTS:
+        return text
+    try:
+        return _parse(text, b"", "JSON")
+    except BindingError:
+        return text
 
 
 def _strict(data: bytes, wanted: str) -> str:
@@ -104,10 +143,14 @@ def _whole(value: Any) -> Any:
     return value
 
 
+_JSON_STARTS = frozenset('{["-0123456789tfn')
 _DECODER = json.JSONDecoder(parse_float=_finite, parse_constant=_no_constant)
 _READERS: Mapping[Output, Callable[[bytes], Any]] = {
     "text": _text,
     "json": _json,
     "jsonl": _jsonl,
     "lines": _lines,
+    "csv": _csv,
+    "xml": decode_xml,
+    "sse": _events,
 }

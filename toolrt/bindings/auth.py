@@ -1,5 +1,7 @@
 """How a target knows us: its `auth`, compiled to one header or one query parameter.
 
+`oauth2` and `python` have to ask first: they are signers, in modules of their own.
+
 Values are templates with references, resolved when a call is made; one that has no value then ends
 the call as `missing-credential`, before anything is sent.
 """
@@ -65,26 +67,24 @@ def _shown(template: Template, scope: Scope) -> str:
 
 
 def compile_auth(auth: Auth, context: BindContext, *path: str) -> Credential | None:
-    """The credential that `auth` describes; None for a way that does not work yet."""
+    """The credential that `auth` describes; None for a way that has to ask for one."""
     if auth.bearer is not None:
-        template = _secret(auth.bearer, context, (*path, "bearer"))
+        template = secret_template(auth.bearer, context, (*path, "bearer"))
         if auth.bearer.lower().startswith("bearer "):
             message = "`Bearer` stands before it already, and would be sent twice"
             _warn("doubled-scheme", message, context, (*path, "bearer"), "leave that word out")
         return Credential("header", "Authorization", (template,), _bearer)
     if auth.basic is not None:
         name = context.template(auth.basic.username, (*path, "basic", "username"), TEXT)
-        word = _secret(auth.basic.password, context, (*path, "basic", "password"))
+        word = secret_template(auth.basic.password, context, (*path, "basic", "password"))
         return Credential("header", "Authorization", (name, word), _basic)
     if auth.api_key is not None:
         return _api_key(auth.api_key, context, (*path, "api_key"))
-    way = "oauth2" if auth.oauth2 else "python"
-    context.lacks(f"`auth.{way}` does not work yet", *path, way)
     return None
 
 
 def _api_key(key: ApiKeyAuth, context: BindContext, path: Path) -> Credential:
-    template = _secret(key.value, context, (*path, "value"))
+    template = secret_template(key.value, context, (*path, "value"))
     if key.query is not None:
         return Credential("query", key.query, (template,), "".join)
     place = "cookie" if key.header is None else "header"
@@ -98,7 +98,7 @@ def _api_key(key: ApiKeyAuth, context: BindContext, path: Path) -> Credential:
     return Credential("header", name, (template,), "".join)
 
 
-def _secret(text: str, context: BindContext, path: Path) -> Template:
+def secret_template(text: str, context: BindContext, path: Path) -> Template:
     """The template of a credential, with a warning where it stands in the file in the open."""
     template = context.template(text, path, TEXT)
     if template.is_constant and template.source:

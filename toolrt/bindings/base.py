@@ -122,6 +122,7 @@ class BindContext:
     `visible` are the names that the model may send. `unavailable` says why the tool cannot be
     called for now, and `unavailable_at` where the reason stands, as a path like those of faults.
     `hands_text_on` says that the tool passes a caller's text to an interpreter (P16).
+    `idempotency` are the header and the template of the key that is sent (E11).
     """
 
     tool: str
@@ -143,6 +144,7 @@ class BindContext:
     written_parameters: bool = True
     imports: bool = True
     hands_text_on: bool = False
+    idempotency: tuple[str, str] | None = None
 
     def fault(self, code: str, message: str, *path: str | int, **more: Any) -> None:
         """Report a fault at `path` inside the kind's value; `more` as in `Fault`."""

@@ -66,7 +66,7 @@ class Execution:
         self._input = Input(spec.stdin, context)
         self._secrets = (*self._environ.references, *self._input.references)
         self._success = frozenset(spec.success)
-        self._output: Output = "text" if spec.output == "csv" else spec.output
+        self._output: Output = spec.output
         self._limits, self._keep_bytes = spec.limits.rlimits(), spec.limits.output
         _refuse_unfinished(spec, context)
         context.warn_of_unused("name it in a template: as an argument, or under `env` or `stdin`")
@@ -148,7 +148,3 @@ def _refuse_unfinished(spec: ExecutionSpec, context: BindContext) -> None:
             hint="leave it out to run without a sandbox",
             on_key=True,
         )
-    if spec.output == "csv":
-        message, hint = "`output: csv` does nothing yet", "`output: text` gives the table as it is"
-        context.fault("not-yet", message, "output", severity="warning", hint=hint)
-        context.unavailable = context.unavailable or "`output: csv` does not work in this version"

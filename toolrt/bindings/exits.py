@@ -19,11 +19,14 @@ _BECAUSE: Mapping[int, str] = {
     signal.SIGXCPU: ": it used more processor time than `limits.cpu` allows",
     signal.SIGXFSZ: ": it wrote a file larger than `limits.file_size` allows",
 }
+_WHOLE: Mapping[Output, str] = {"json": "JSON", "jsonl": "JSON", "csv": "CSV"}
 _BROKEN_PIPE = 128 + signal.SIGPIPE
 _PIPE_HINT = (
     "128+13: a program of a pipe was stopped because the next one had read enough; let that one"
     " read all (`sed -n 1,5p` for `head -5`), or write `set +o pipefail` in the script"
 )
+_OF_ARGUMENTS = frozenset({2, 64, 65, 66})
+"""What programs mostly say of arguments that they do not take: `2`, and `sysexits.h`."""
 _BY_SHELLS = {126: " (found but not executable)", 127: " (a program was not found)"}
 
 
@@ -41,10 +44,11 @@ def answer(finished: Finished, success: Collection[int], output: Output) -> Answ
 
 
 def _value(stdout: Captured, output: Output) -> object:
-    if stdout.cut and output in {"json", "jsonl"}:
+    if stdout.cut and output in _WHOLE:
         size = len(stdout.head) + stdout.cut + len(stdout.tail)
         raise BindingError(
-            f"the output of {size} bytes is longer than what is kept, so it is no whole JSON",
+            f"the output of {size} bytes is longer than what is kept, so it is no whole "
+            f"{_WHOLE[output]}",
             code="bad-response",
             hint="ask for less",
             details={"bytes": size},
@@ -62,6 +66,7 @@ def _signaled(number: int, finished: Finished, stderr: str) -> BindingError:
         f"ended by signal {number} ({name}){_BECAUSE.get(number, because)}",
         code="signaled",
         details={"signal": number, **_said(finished, stderr)},
+        target_fault=True,
         body=_body(finished.stdout),
     )
 
@@ -73,6 +78,7 @@ def _failed(code: int, finished: Finished, stderr: str) -> BindingError:
         f"{message}: {said}" if said else message,
         hint=_PIPE_HINT if code == _BROKEN_PIPE else None,
         details={"exit_code": code, **_said(finished, stderr)},
+        target_fault=code not in _OF_ARGUMENTS,
         body=_body(finished.stdout),
     )
 

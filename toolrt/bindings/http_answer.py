@@ -1,6 +1,5 @@
 """An HTTP reply read as the tool says: which statuses are success, and what the body is."""
 
-import base64
 import re
 from collections.abc import Callable, Mapping
 from datetime import UTC
@@ -8,11 +7,12 @@ from email.utils import parsedate_to_datetime
 from functools import lru_cache
 from typing import Any, Literal, Protocol
 
-from toolrt.bindings.answers import decode
+from toolrt.bindings.answers import decode, decode_xml
+from toolrt.core.binaries import Binary, encoded
 from toolrt.core.errors import BindingError
-from toolrt.core.results import Answer, HttpAnswer
+from toolrt.core.results import HttpAnswer
 
-Output = Literal["json", "jsonl", "lines", "text", "bytes"]
+Output = Literal["json", "jsonl", "lines", "text", "bytes", "csv", "xml", "sse"]
 
 RETRYABLE = frozenset({408, 425, 429, 500, 502, 503, 504})
 
@@ -75,7 +75,7 @@ class Reading:
         self._success = frozenset(success) if success is not None else _OK
         self._output = output
 
-    def answer(self, reply: Reply, now: Callable[[], float]) -> Answer:
+    def answer(self, reply: Reply, now: Callable[[], float]) -> HttpAnswer:
         """The value of a reply. `now` gives seconds since the epoch.
 
         Raises BindingError for a status that is no success and a body that is not as declared.
@@ -116,6 +116,8 @@ def output_of(content_type: str) -> Output:
         return "jsonl"
     if kind.endswith(("/json", "+json")):
         return "json"
+    if kind == "text/event-stream":
+        return "sse"
     if kind.startswith("text/") or kind.endswith("+xml") or kind in _TEXTS:
         return "text"
     return "bytes"
@@ -128,8 +130,16 @@ def _value(reply: Reply, output: Output | None) -> Any:
     wanted = output or (output_of(content_type) if content_type else _guessed(reply.content))
     if wanted == "bytes":
         media_type = content_type.partition(";")[0].strip() or "application/octet-stream"
-        return {"base64": base64.b64encode(reply.content).decode(), "media_type": media_type}
+        return Binary(base64=encoded(reply.content), media_type=media_type)
+    if wanted == "xml":
+        return _xml(reply.content, content_type)
     return decode(wanted, _as_utf8(reply.content, content_type))
+
+
+def _xml(body: bytes, content_type: str) -> Any:
+    """A charset of the header wins over that of the document (RFC 7303, section 3)."""
+    text = _as_utf8(body, content_type)
+    return decode_xml(text, None if text is body else "utf-8")
 
 
 def _guessed(body: bytes) -> Output:

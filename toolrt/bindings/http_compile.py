@@ -7,6 +7,10 @@ from urllib.parse import unquote_plus
 from toolrt.bindings.base import BindContext
 from toolrt.bindings.http_body import Body, FormBody, JsonBody, TextBody
 from toolrt.bindings.http_fields import Headers, Pairs
+from toolrt.bindings.http_graphql import GraphqlBody, check_query
+from toolrt.bindings.http_multipart import MultipartBody, multipart_type
+from toolrt.bindings.http_next import Paging
+from toolrt.bindings.http_paging import compile_paging
 from toolrt.bindings.http_request import RequestPlan
 from toolrt.bindings.http_spec import HttpSpec
 from toolrt.bindings.http_swept import Swept
@@ -31,36 +35,59 @@ from toolrt.expressions.slots import FORM, QUERY
 from toolrt.expressions.templates import Template
 
 _QUERY_NAME = re.compile(r"(?:^|&)([^=&]*)")
-_LATER_OUTPUTS = frozenset({"csv", "xml", "sse"})
-_LATER_ARGS_IN = frozenset({"multipart", "variables"})
+_ACCEPT = {
+    "json": "application/json",
+    "csv": "text/csv, */*;q=0.1",
+    "xml": "application/xml, text/xml, */*;q=0.1",
+    "sse": "text/event-stream",
+}
 
 
-def compile_http(spec: HttpSpec, context: BindContext) -> tuple[RequestPlan, Endpoint] | None:
+def compile_http(
+    spec: HttpSpec, context: BindContext
+) -> tuple[RequestPlan, Endpoint, Paging | None] | None:
     """Compile an http tool; None when its `url` or `target` is at fault, which is reported."""
     _check_choices(spec, context)
-    _note_unfinished(spec, context)
     service = _service(spec, context)
     url = read_written(spec.url, context, "url")
     route = _route(url, service, spec, context) if url else None
     headers = service.headers.copy() if service else Headers()
     headers.add(spec.headers, context, "headers")
-    check_twice(spec.headers, service.credential if service else None, context)
+    check_twice(spec.headers, service, context)
+    _add_key(headers, context)
     query = Pairs(spec.query, context, ("query",), QUERY)
     body = _Bodies(spec, context)
+    paging = compile_paging(spec, _name_of_key(service), url.query if url else None, context)
     if route is None:
         return None
     taken = _names_in_url(url) | query.names | _name_of_key(service)
     plan = RequestPlan(
-        spec.method or "GET",
+        spec.verb,
         route,
         query,
         _swept(context, taken) if spec.args_in == "query" else None,
         *headers.finish(_defaults(spec, body.content_type)),
         body.finish(),
         service.credential if service else None,
+        service.signer if service else None,
     )
     _check_unused(spec, context)
-    return plan, _endpoint(spec, route, service, context)
+    return plan, _endpoint(spec, route, service, context), paging
+
+
+def _add_key(headers: Headers, context: BindContext) -> None:
+    """The header by which the service knows a repetition. What the key is made of goes where it
+    would go without.
+    """
+    if context.idempotency is None:
+        return
+    name, text = context.idempotency
+    if name in headers:
+        message = f"`headers` sets `{name}` already"
+        context.fault("header-twice", message, "/", "idempotency_key", on_key=True)
+    used = set(context.used)
+    headers.add({name: text}, context, "/", "idempotency_key")
+    context.used = used
 
 
 class _Bodies:
@@ -74,6 +101,9 @@ class _Bodies:
         self._text: TextBody | None = None
         if spec.body is not None:
             self._text = TextBody(spec.body.type, spec.body.text, context, ("body", "text"))
+        self._parts = context.tree(spec.multipart or {}, ("multipart",))
+        variables = spec.graphql.variables if spec.graphql else {}
+        self._variables = context.tree(variables, ("graphql", "variables"))
 
     @property
     def content_type(self) -> str | None:
@@ -81,7 +111,9 @@ class _Bodies:
             return self._text.content_type
         if self._is("form"):
             return FormBody.content_type
-        return JsonBody.content_type if self._is("json") else None
+        if self._is("multipart"):
+            return multipart_type(self._context.tool)
+        return JsonBody.content_type if self._is("json") or self._spec.graphql else None
 
     def finish(self) -> Body | None:
         spec = self._spec
@@ -91,7 +123,13 @@ class _Bodies:
             return FormBody(self._pairs, self._swept("form", spec.form))
         if self._is("json"):
             return JsonBody(self._tree, self._swept("json", spec.json_body))
-        return None
+        if self._is("multipart"):
+            swept = self._swept("multipart", spec.multipart)
+            return MultipartBody(self._parts, swept, self._context)
+        if spec.graphql is None:
+            return None
+        swept = self._swept("variables", spec.graphql.variables)
+        return GraphqlBody(spec.graphql.query, self._variables, swept)
 
     def _is(self, name: str) -> bool:
         return name in self._spec.bodies() or self._spec.args_in == name
@@ -114,25 +152,33 @@ def _check_choices(spec: HttpSpec, context: BindContext) -> None:
     if place == "json" and spec.json_body is not None and not isinstance(spec.json_body, dict):
         message = "`args_in: json` needs `json` to be a mapping, or left out"
         context.fault("wrong-type", message, "json")
-    if spec.method is None and spec.has_body():
+    if place == "variables" and spec.graphql is None:
+        message = "`args_in: variables` goes with `graphql`"
+        context.fault("one-body", message, "args_in")
+    _check_graphql(spec, context)
+    _check_multipart(spec, context)
+    if spec.method is None and spec.graphql is None and spec.has_body():
         message = "a request with a body needs a `method`"
         at = bodies[0] if bodies else "args_in"
         context.fault("missing-key", message, at, on_key=True, hint="such as `method: POST`")
 
 
-def _note_unfinished(spec: HttpSpec, context: BindContext) -> None:
-    """A request that would go out without a part of it does not go out at all."""
-    for name in ("multipart", "graphql", "paginate"):
-        if getattr(spec, name) is not None:
-            context.lacks(f"`{name}` does not work yet", name)
-    for key, later in (("output", _LATER_OUTPUTS), ("args_in", _LATER_ARGS_IN)):
-        value = getattr(spec, key)
-        if value in later:
-            message = f"`{key}: {value}` does not work yet"
-            context.fault("not-yet", message, key, severity="warning")
-            context.lacks(message, key)
-    context.tree(spec.multipart, ("multipart",))
-    context.tree(spec.graphql.variables if spec.graphql else None, ("graphql", "variables"))
+def _check_graphql(spec: HttpSpec, context: BindContext) -> None:
+    if spec.graphql is None:
+        return
+    check_query(spec.graphql, context)
+    if spec.verb != "POST":
+        message = f"an operation of GraphQL is sent by POST, not by {spec.method}"
+        context.fault("invalid-value", message, "method", hint="leave `method` out")
+
+
+def _check_multipart(spec: HttpSpec, context: BindContext) -> None:
+    if spec.multipart is None and spec.args_in != "multipart":
+        return
+    for name in spec.headers:
+        if name.lower() == "content-type":
+            message = "`multipart` sets `Content-Type`, with the line that parts its parts"
+            context.fault("header-twice", message, "headers", name, on_key=True)
 
 
 def _service(spec: HttpSpec, context: BindContext) -> Service | None:
@@ -197,7 +243,7 @@ def _name_of_key(service: Service | None) -> frozenset[str]:
 def _defaults(spec: HttpSpec, content_type: str | None) -> dict[str, str]:
     made = {
         "User-Agent": "toolrt",
-        "Accept": "application/json" if spec.output == "json" else "*/*",
+        "Accept": _ACCEPT.get(spec.output or "", "application/json" if spec.graphql else "*/*"),
         "Accept-Encoding": "gzip",
     }
     return {**made, "Content-Type": content_type} if content_type else made

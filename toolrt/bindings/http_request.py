@@ -6,6 +6,7 @@ Rendering the same call twice gives the same bytes, so that a retry repeats the 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from toolrt.bindings.auth import Credential
@@ -14,6 +15,7 @@ from toolrt.bindings.http_fields import Pairs
 from toolrt.bindings.http_swept import Swept
 from toolrt.bindings.http_url import Route
 from toolrt.bindings.network import Url, new_request
+from toolrt.bindings.signing import Signer
 from toolrt.core.errors import RefusedError
 from toolrt.expressions.references import Reference
 from toolrt.expressions.scope import ABSENT, Scope
@@ -23,7 +25,26 @@ from toolrt.expressions.templates import Template
 if TYPE_CHECKING:
     from toolrt.bindings.network import Request
 
-_MOST_URL = 64 * 1024  # as httpx has it
+MOST_URL = 64 * 1024  # as httpx has it
+
+
+NO_HEADERS: Mapping[str, str] = MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A request before it is signed, which may be sent more than once."""
+
+    method: str
+    url: Url
+    headers: Mapping[str, str]
+    body: bytes | None
+
+    def request(self, signed: Mapping[str, str] = NO_HEADERS) -> "Request":
+        """The request with the headers of a signer, which win."""
+        taken = {name.lower() for name in signed}
+        kept = {name: text for name, text in self.headers.items() if name.lower() not in taken}
+        return new_request(self.method, self.url, {**kept, **signed}, self.body)
 
 
 @dataclass(frozen=True)
@@ -42,23 +63,29 @@ class RequestPlan:
     varying: Mapping[str, Template]
     body: Body | None
     credential: Credential | None
+    signer: Signer | None = None
 
     @cached_property
     def references(self) -> tuple[Reference, ...]:
         """Everything that has to be resolved for a call."""
         headers = (reference for each in self.varying.values() for reference in each.references)
         body = self.body.references if self.body else ()
-        credential = self.credential.references if self.credential else ()
+        signer = self.credential or self.signer
+        credential = signer.references if signer else ()
         return (*self.route.references, *self.query.references, *headers, *body, *credential)
 
     def build(self, scope: Scope) -> "Request":
         """The request of one call. Raises CallError."""
         credential = self.credential.text(scope) if self.credential else None
-        url = Url(self.route.origin, self._target(scope, credential))
-        if len(str(url)) > _MOST_URL:
-            raise RefusedError("the arguments make too long a URL", code="invalid-arguments")
+        url = self._url(scope, credential)
         body = self.body.render(scope) if self.body else None
         return new_request(self.method, url, self._headers(scope, credential), body)
+
+    def draft(self, scope: Scope, body: bytes | None) -> Draft:
+        """The same for a request that is signed or varied before it is sent. Raises CallError."""
+        credential = self.credential.text(scope) if self.credential else None
+        url = self._url(scope, credential)
+        return Draft(self.method, url, self._headers(scope, credential), body)
 
     def masked(self, scope: Scope) -> dict[str, Any]:
         """The request for people: credentials and references are not resolved."""
@@ -72,12 +99,20 @@ class RequestPlan:
             headers[credential.name] = credential.masked(scope)
         elif credential is not None:
             pairs.append(f"{credential.name}={credential.masked(scope)}")
+        shown = self.signer.shown() if self.signer else {}
         return {
             "method": self.method,
             "url": f"{route.origin}{path}{'?' if pairs else ''}{'&'.join(pairs)}",
-            "headers": {**self.constant, **headers},
+            **shown,
+            "headers": {**self.constant, **headers, **shown.get("headers", {})},
             "body": self.body.masked(scope) if self.body else None,
         }
+
+    def _url(self, scope: Scope, credential: str | None) -> Url:
+        url = Url(self.route.origin, self._target(scope, credential))
+        if len(str(url)) > MOST_URL:
+            raise RefusedError("the arguments make too long a URL", code="invalid-arguments")
+        return url
 
     def _target(self, scope: Scope, credential: str | None) -> str:
         route = self.route

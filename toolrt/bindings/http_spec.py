@@ -23,17 +23,24 @@ class TextSpec(_Options):
 
 
 class GraphqlSpec(_Options):
+    """An operation: its text is constant, values go into its variables."""
+
     query: str
     variables: dict[str, Any] = Field(default_factory=dict)
 
 
 class PaginateSpec(_Options):
+    """How the next page is asked for, and where the items of a page are.
+
+    `next` is `link`, or JMESPath to a link or, with `param`, to a cursor; `param` alone counts.
+    """
+
     next: str | None = None
     param: str | None = None
     in_: Literal["query", "json", "form"] | None = Field(default=None, alias="in")
     items: str | None = None
     more: str | None = None
-    pages: int | None = Field(default=None, ge=1)
+    pages: int = Field(default=10, ge=1, le=1000)
 
 
 class HttpSpec(_Options):
@@ -47,10 +54,13 @@ class HttpSpec(_Options):
         query: a list repeats its name; what is absent vanishes.
         json_body: `json`, any value; a lone `{{ x }}` keeps its type.
         form: `{a: {b: x}}` is sent as `a[b]=x`.
+        multipart: fields; a lone parameter of `format: path` sends its file.
+        graphql: an operation and its variables, sent by POST.
         body: any other text, escaped by its type.
         args_in: where arguments go that no template names.
         success: statuses that are no failure; all of 2xx when not written.
         output: how the body is read; by Content-Type when not written.
+        paginate: how to read all pages of a list.
         allow_private: whether private addresses may be called, or which networks.
         redirects: whether redirects are followed, at most five.
     """
@@ -71,6 +81,11 @@ class HttpSpec(_Options):
     paginate: PaginateSpec | None = None
     allow_private: bool | list[str] | None = None
     redirects: bool | None = None
+
+    @property
+    def verb(self) -> str:
+        """The method, which GraphQL needs not say."""
+        return self.method or ("POST" if self.graphql else "GET")
 
     def bodies(self) -> list[str]:
         """The names of the bodies that are written."""

@@ -8,9 +8,12 @@ from toolrt.bindings.auth import Credential, compile_auth
 from toolrt.bindings.base import TARGET, BindContext
 from toolrt.bindings.http_fields import Headers
 from toolrt.bindings.http_url import compile_path, read_written
-from toolrt.bindings.network import Guard, Origin, TlsFiles
+from toolrt.bindings.network import Endpoint, Guard, Origin, TlsFiles
+from toolrt.bindings.signing import Signer, Unable
 from toolrt.expressions.templates import Template
-from toolrt.manifest.target import Target, Tls
+from toolrt.manifest.target import Auth, Target, Tls
+
+_CONNECT_S = 5.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,19 +24,29 @@ class Service:
     path: Template
     headers: Headers
     credential: Credential | None
+    signer: Signer | None
     guard: Guard
     tls: TlsFiles | None
     target: Target
 
+    @property
+    def signs_with(self) -> frozenset[str]:
+        """The headers that its `auth` sets."""
+        if self.signer is not None:
+            return self.signer.names
+        credential = self.credential
+        is_header = credential is not None and credential.place == "header"
+        return frozenset([credential.name]) if credential and is_header else frozenset()
 
-def compile_target(target: Target, context: BindContext) -> Service | None:
-    """Compile a target; what is wrong is reported with paths from the target."""
+
+def compile_target(target: Target, context: BindContext, name: str = "") -> Service | None:
+    """Compile the target `name`; what is wrong is reported with paths from the target."""
     url = read_written(target.url, context, "url")
     headers = Headers()
     headers.add(target.headers, context, "headers")
     credential = compile_auth(target.auth, context, "auth") if target.auth else None
-    check_twice(target.headers, credential, context)
     guard = compile_guard(target.allow_private, context)
+    tls = _files(target.tls, context)
     if url is None:
         return None
     if url.origin is None or url.query is not None:
@@ -43,8 +56,25 @@ def compile_target(target: Target, context: BindContext) -> Service | None:
         return None
     path = compile_path(replace(url, path=url.path.rstrip("/")), context, "url")
     check_host(url.origin, guard, context)
-    tls = _files(target.tls, context)
-    return Service(url.origin, path, headers, credential, guard, tls, target)
+    timeout_s = target.timeout or _CONNECT_S
+    endpoint = Endpoint(url.origin, guard, timeout_s, tls=tls)
+    signer = _signer(target.auth, name, endpoint, context) if target.auth else None
+    service = Service(url.origin, path, headers, credential, signer, guard, tls, target)
+    check_twice(target.headers, service, context)
+    return service
+
+
+def _signer(auth: Auth, name: str, endpoint: Endpoint, context: BindContext) -> Signer | None:
+    """What has to be asked before a request is made, if anything."""
+    if auth.oauth2 is not None:
+        from toolrt.bindings.oauth2 import compile_oauth2  # noqa: PLC0415 - few targets need it
+
+        return compile_oauth2(auth.oauth2, endpoint, context, "auth", "oauth2") or Unable()
+    if auth.python is not None:
+        from toolrt.bindings.auth_python import compile_python  # noqa: PLC0415 - as above
+
+        return compile_python(auth.python, name, context, "auth", "python") or Unable()
+    return None
 
 
 def service_of(name: str, context: BindContext) -> Service | None:
@@ -56,7 +86,7 @@ def service_of(name: str, context: BindContext) -> Service | None:
         unavailable=None,
         names=replace(context.names, parameters=frozenset(), optional=frozenset()),
     )
-    service = compile_target(context.targets[name], own)
+    service = compile_target(context.targets[name], own, name)
     if context.unavailable is None and own.unavailable is not None:
         context.unavailable = own.unavailable
         context.unavailable_at = (TARGET, name, *own.unavailable_at)
@@ -73,14 +103,13 @@ def compile_guard(allow_private: bool | list[str], context: BindContext) -> Guar
     return Guard.of(networks)
 
 
-def check_twice(
-    written: Iterable[str], credential: Credential | None, context: BindContext
-) -> None:
-    """Report a header of `headers` that the credential sets too."""
-    if credential is None or credential.place != "header":
+def check_twice(written: Iterable[str], service: Service | None, context: BindContext) -> None:
+    """Report a header of `headers` that the target's `auth` sets too."""
+    if service is None:
         return
+    taken = {name.lower() for name in service.signs_with}
     for name in written:
-        if name.lower() == credential.name.lower():
+        if name.lower() in taken:
             message = f"`auth` of the target sets `{name}` already"
             context.fault("header-twice", message, "headers", name, on_key=True)
 

@@ -6,7 +6,6 @@ What comes out can only name something inside the root, and cannot look like an 
 """
 
 import os
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,13 +14,11 @@ from typing import Any
 from toolrt.bindings.os_text import as_text, encoded, from_system
 from toolrt.core.errors import RefusedError
 from toolrt.core.faults import Path as FaultPath
+from toolrt.core.relative import parts_of
 from toolrt.schemas.messages import MOST_FAULTS
 from toolrt.schemas.path_places import Place, path_places
 from toolrt.schemas.phrases import place, pointer
 
-_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
-_LONGEST_PART = 255
-_LONGEST = 4096
 _MOST_TOLD = 5
 
 
@@ -38,10 +35,15 @@ class PathRule:
 
     def check(self, value: str) -> str:
         """The path to hand on. Raises ValueError that says what is wrong with `value`."""
-        parts = _parts(value)
+        parts = parts_of(value)
         if not _stays_inside(self.root, parts):
             raise ValueError("leads out of its root folder through a symbolic link")
         return "/".join((self.shown.rstrip("/"), *parts)) or "/"
+
+    def below(self, made: str) -> list[str]:
+        """The names that lead from the root to `made`, a path that was handed on."""
+        rest = made.removeprefix(self.shown.rstrip("/")).strip("/")
+        return rest.split("/") if rest else []
 
     def without_repetition(self, made: str) -> str | None:
         """What was meant by `made`, a path that was handed on: it repeats the root's own name, as
@@ -90,6 +92,16 @@ class PathRules:
             return os.path.normpath(os.path.join(self._project, value))  # noqa: PTH118 (plain texts)
 
         return dict(_changed(self._place, dict(arguments), (), joined))
+
+    def placed(
+        self, arguments: Mapping[str, Any], make: Callable[[PathRule, str], str]
+    ) -> dict[str, Any]:
+        """Applied arguments, with what `make` gives in place of each path."""
+
+        def made(root: str, value: str, _path: FaultPath) -> str:
+            return make(self._rules[root], value)
+
+        return dict(_changed(self._place, dict(arguments), (), made))
 
     def given(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
         """Applied arguments, absolute or not, as the caller gave them: relative to their roots."""
@@ -177,29 +189,6 @@ def _rule(root: str, project: Path) -> PathRule:
     if _is_under(real, home):
         return PathRule(real, f"./{as_text(os.path.relpath(real, home))}")
     return PathRule(real, as_text(real))
-
-
-def _parts(value: str) -> list[str]:
-    if not value:
-        raise ValueError("must not be empty; `.` is the root folder itself")
-    if _CONTROL.search(value):
-        raise ValueError("must not hold control characters")
-    if value.startswith("/"):
-        raise ValueError("must be relative to its root folder, not absolute")
-    parts = [part for part in value.split("/") if part not in {"", "."}]
-    if ".." in parts:
-        raise ValueError("must not hold `..`")
-    _check_lengths(value, parts)
-    return parts
-
-
-def _check_lengths(value: str, parts: list[str]) -> None:
-    try:
-        sizes = [len(part.encode()) for part in parts]
-    except UnicodeEncodeError:
-        raise ValueError("holds half of a surrogate pair, which is no character") from None
-    if max(sizes, default=0) > _LONGEST_PART or len(value) > _LONGEST:
-        raise ValueError(f"is too long: {_LONGEST_PART} bytes for a name, {_LONGEST} in all")
 
 
 def _stays_inside(root: bytes, parts: list[str]) -> bool:

@@ -13,10 +13,11 @@ from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
 from pydantic_core import PydanticCustomError
 
 from toolrt.bindings.base import BindContext, Binding, Described, Kind, Spec, Unfinished
-from toolrt.bindings.python_calls import AtOnce, Inline, InThread, Linked, OnLoop, link
+from toolrt.bindings.python_calls import AtOnce, Inline, InThread, Linked, OnLoop, is_async, link
 from toolrt.bindings.python_drift import drift
 from toolrt.bindings.python_hosts import Hosts, never_waits
 from toolrt.bindings.python_imports import DOTTED, import_from, looking_at, meant_by
+from toolrt.bindings.python_owners import owned
 from toolrt.bindings.python_targets import Target, callee_of, find_target
 from toolrt.bindings.threads import ThreadPool
 from toolrt.core.faults import Fault, FaultError
@@ -143,8 +144,14 @@ def _bound(spec: PythonSpec, context: BindContext) -> Binding:
     linked = link(target, callee, context.input_schema.get("properties", ()), context.project)
     if spec.run_in == "process":
         return _in_process(spec, linked, init, context)
+    return owned(_of_this_process(spec, target, linked, context), target, context)
+
+
+def _of_this_process(
+    spec: PythonSpec, target: Target, linked: Linked, context: BindContext
+) -> Binding:
     hosts = context.services.share(Hosts)
-    if _is_async(target.declared):
+    if is_async(target.declared):
         return AtOnce(linked) if never_waits(linked.fn) else OnLoop(linked, hosts)
     if spec.run_in == "inline":
         return Inline(linked, hosts)
@@ -217,12 +224,6 @@ def _in_process(spec: PythonSpec, linked: Linked, init: Init, context: BindConte
     target = {"call": spec.call, "object": spec.object}
     properties = context.input_schema.get("properties", ())
     return InProcess(linked, target, init, properties, context.services.share(WorkerPool))
-
-
-def _is_async(declared: Any) -> bool:
-    return inspect.iscoroutinefunction(declared) or inspect.iscoroutinefunction(
-        getattr(type(declared), "__call__", None)  # noqa: B004 - it is read, not asked for
-    )
 
 
 KIND = Kind(name="python", spec=PythonSpec, bind=bind, describe=describe, marked=marked)

@@ -6,6 +6,7 @@ arguments that waits for nothing is the first step of `fn(**arguments)` and litt
 
 import asyncio
 import functools
+import inspect
 from collections.abc import Callable, Coroutine, Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,7 +22,7 @@ from toolrt.core.context import Context
 from toolrt.core.results import Answer
 from toolrt.schemas.conversion import Adaptor
 from toolrt.schemas.signatures import Callee
-from toolrt.schemas.values import to_plain
+from toolrt.schemas.values import fresh, to_plain
 
 _FLAT = (str, int, float, bool, type(None))
 """Types of values that nobody can change."""
@@ -49,7 +50,7 @@ class Linked:
         """The call with all its arguments. Raises CallError when they do not convert."""
         if self.is_direct:
             return functools.partial(self.fn, **invocation.arguments)
-        arguments = invocation.arguments if self.is_flat else _fresh(invocation.arguments)
+        arguments = invocation.arguments if self.is_flat else fresh(invocation.arguments)
         if self.context is not None:
             arguments = {**arguments, self.context: Context(invocation)}
         try:
@@ -76,13 +77,6 @@ def link(target: Target, callee: Callee, properties: Iterable[str], project: Pat
     is_flat = all(any(each.annotation is kind for kind in _FLAT) for each in filled)
     adaptor = Adaptor(callee, properties)
     return Linked(target.fn, target.label, project, adaptor, context, is_flat)
-
-
-def _fresh(value: Any) -> Any:
-    """A copy of a JSON value: what a callable does to it is not there for the next try (E10)."""
-    if type(value) is dict:
-        return {name: _fresh(each) for name, each in value.items()}
-    return [_fresh(each) for each in value] if type(value) is list else value
 
 
 class AtOnce:
@@ -203,6 +197,13 @@ class InThread:
         if error is not None:
             self._linked.reraise(error)
         return await _settled(value, self._linked, self._hosts, invocation)
+
+
+def is_async(declared: Any) -> bool:
+    """Whether it is an `async def`, or an object that is called like one."""
+    return inspect.iscoroutinefunction(declared) or inspect.iscoroutinefunction(
+        getattr(type(declared), "__call__", None)  # noqa: B004 - it is read, not asked for
+    )
 
 
 def is_awaitable(value: Any) -> bool:

@@ -22,7 +22,8 @@ Make = Callable[[], Mapping[str, Any]]
 class Target:
     """`fn` is called, `declared` is read: its signature without the first `skip` parameters.
 
-    `cls` is the class whose object is made at the first call.
+    `cls` is the class whose object is made at the first call. `owner` is the object that `fn`
+    belongs to, or what makes it.
     """
 
     fn: Callable[..., Any]
@@ -30,6 +31,7 @@ class Target:
     label: str
     skip: int = 0
     cls: type | None = None
+    owner: Any = None
 
 
 def find_target(
@@ -50,8 +52,8 @@ def find_target(
     if isinstance(found, type):
         return _late(found, owner, call or "__call__", init)
     if call is None:
-        return _callable(found, owner, "object")
-    return _callable(_attribute(found, call, owner), f"{owner}.{call}")
+        return replace(_callable(found, owner, "object"), owner=found)
+    return replace(_callable(_attribute(found, call, owner), f"{owner}.{call}"), owner=found)
 
 
 def callee_of(target: Target, project: Path) -> tuple[Callee, tuple[Fault, ...]]:
@@ -97,18 +99,26 @@ def _late(cls: type, owner: str, method: str, init: Make | None) -> Target:
     target = _callable(declared, owner if method == "__call__" else f"{owner}.{method}")
     if isinstance(raw, classmethod | staticmethod):
         return target
-    return replace(target, fn=_LateMethod(cls, method, init), skip=1, cls=cls)
+    fn = LateMethod(cls, method, init)
+    return replace(target, fn=fn, skip=1, cls=cls, owner=fn)
 
 
-class _LateMethod:
+class LateMethod:
     """A method of an object that is made at the first call, once."""
 
     def __init__(self, cls: type, method: str, init: Make | None) -> None:
-        self._cls = cls
+        self.cls = cls
         self._method = method
         self._init = init
         self._lock = threading.Lock()
+        self._made: Any = None
         self._bound: Callable[..., Any] | None = None
+
+    def made(self) -> Any:
+        """The object."""
+        if self._bound is None:
+            self._bind()
+        return self._made
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         return (self._bound or self._bind())(*args, **kwargs)
@@ -116,6 +126,6 @@ class _LateMethod:
     def _bind(self) -> Callable[..., Any]:
         with self._lock:
             if self._bound is None:
-                made = self._cls(**(self._init() if self._init else {}))
-                self._bound = getattr(made, self._method)
+                self._made = self.cls(**(self._init() if self._init else {}))
+                self._bound = getattr(self._made, self._method)
         return self._bound

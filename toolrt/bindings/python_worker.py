@@ -128,6 +128,7 @@ class _Serving:
             clock=clock,
             started=now,
             deadline=now + call["remaining_s"],
+            idempotency_key=call["idempotency_key"],
             on_progress=lambda *told: self.send({"progress": told, "number": number}),
         )
 

@@ -177,5 +177,6 @@ class InProcess:
             "call_id": invocation.call_id,
             "caller": invocation.caller.document(),
             "remaining_s": invocation.remaining_s(),
+            "idempotency_key": invocation.idempotency_key,
             "arguments": invocation.arguments,
         }

@@ -12,6 +12,7 @@ from toolrt.bindings.base import Services
 from toolrt.catalog.builtins import add_builtins, compile_builtin
 from toolrt.catalog.defaults import check_defaults
 from toolrt.catalog.kept import KeptTools
+from toolrt.catalog.links import check_links
 from toolrt.catalog.notices import check_notify
 from toolrt.catalog.project import check_project
 from toolrt.catalog.snapshot import Snapshot, ToolEntry
@@ -94,6 +95,7 @@ def compile_files(
     broken = {written.name for written in files.tools} - entries.keys()
     rules = compile_rules(files, entries, broken)
     check_notify(files, entries, rules)
+    check_links(files, entries)
     if files.has_errors():
         return Compiled(None, files, references.redactor)
     tools = {name: entry.decided_by(rules.tools[name]) for name, entry in sorted(entries.items())}

@@ -2,8 +2,9 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
+from toolrt.catalog.redactions import Redactions, compile_redactions
 from toolrt.core.faults import Fault, FaultError, Path
 from toolrt.expressions.conditions import FAILED_WHEN_ROOTS, Condition, compile_condition
 from toolrt.expressions.select import Select, compile_select
@@ -11,12 +12,17 @@ from toolrt.expressions.slots import TEXT
 from toolrt.expressions.templates import Names, Template, compile_template
 from toolrt.manifest.tool import ToolManifest
 
+Keep = Literal["head", "tail", "both"]
+
 T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
 class Shaping:
-    """What the attempt and shape stages do with an answer. `max_size` is in bytes."""
+    """What the attempt and shape stages do with an answer. `max_size` is in bytes.
+
+    `keep` is the part that stays of what is longer. `is_final` ends the run of the model.
+    """
 
     max_size: int
     failed_when: Condition | None = None
@@ -24,6 +30,11 @@ class Shaping:
     select: Select | None = None
     text: Template | None = None
     retry_when: Condition | None = None
+    empty: str | None = None
+    keep: Keep = "head"
+    redactions: Redactions | None = None
+    to: Literal["both", "model", "user"] = "both"
+    is_final: bool = False
 
 
 def compile_shaping(
@@ -58,6 +69,11 @@ def compile_shaping(
             faults,
         ),
         retry_when=condition(manifest.retry.when, "retry", "when"),
+        empty=options.empty,
+        keep=options.keep,
+        redactions=compile_redactions(options.redact, faults),
+        to=options.to,
+        is_final=options.final,
     )
 
 

@@ -9,6 +9,8 @@ from typing import Any
 
 from toolrt.bindings.base import Binding, Effect
 from toolrt.bindings.paths import PathRules
+from toolrt.catalog.hooks import Hooks
+from toolrt.catalog.recovery import Fallback, Probe, Recourse
 from toolrt.catalog.results import Shaping
 from toolrt.catalog.variants import Variants
 from toolrt.core.calls import Invocation
@@ -16,6 +18,7 @@ from toolrt.core.decisions import Decider, Rules
 from toolrt.core.faults import Path
 from toolrt.expressions.conditions import Condition
 from toolrt.expressions.references import Reference
+from toolrt.expressions.templates import Template
 from toolrt.loading.layers import Layered
 from toolrt.manifest.parameters import Parameters, for_model
 from toolrt.manifest.project import Approvals, Identity
@@ -50,7 +53,8 @@ class ToolEntry:
     model; `form` makes their schema of a call's own arguments, where these say what is asked.
     `hands_text_on` says that it passes a caller's text to an interpreter; `service` are the options
     of its target. `own_description` is the one without hints about people. `variants` are its
-    other forms, for some callers. `decider` is injected once policy is compiled.
+    other forms, for some callers. `recourse` is what it does about failure. `decider` is injected
+    once policy is compiled.
     """
 
     name: str
@@ -80,6 +84,8 @@ class ToolEntry:
     own_description: str | None = None
     form: Callable[[Mapping[str, Any]], dict[str, Any]] | None = None
     variants: Variants | None = None
+    recourse: Recourse | None = None
+    hooks: Hooks | None = None
     decider: Decider | None = None
 
     def decided_by(self, decider: Decider) -> "ToolEntry":
@@ -145,6 +151,13 @@ class ToolEntry:
             definition["vars"] = self.vars
         return sha256(canonical_json(definition)).hexdigest()
 
+    @cached_property
+    def may_repeat(self) -> bool:
+        """Whether the same call made twice does no more than made once: by the tool's nature, or
+        because it hands on a key by which the other side knows a repetition (E4).
+        """
+        return self.is_idempotent or self.idempotency_key is not None
+
     def root(self) -> dict[str, Any]:
         """The `tool` root of conditions."""
         return {
@@ -155,6 +168,22 @@ class ToolEntry:
             "effect": self.effect,
             "source": "",
         }
+
+    @property
+    def fallback(self) -> Fallback | None:
+        return self.recourse.fallback if self.recourse else None
+
+    @property
+    def verify(self) -> Probe | None:
+        return self.recourse.verify if self.recourse else None
+
+    @property
+    def poll(self) -> Probe | None:
+        return self.recourse.poll if self.recourse else None
+
+    @property
+    def idempotency_key(self) -> Template | None:
+        return self.recourse.key if self.recourse else None
 
     @property
     def title(self) -> str | None:

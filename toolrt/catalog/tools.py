@@ -10,6 +10,8 @@ from toolrt.bindings.paths import compile_path_rules
 from toolrt.catalog.advice import advice
 from toolrt.catalog.asking import asked_fields, with_hints
 from toolrt.catalog.availability import blocked
+from toolrt.catalog.cached import cache_faults
+from toolrt.catalog.hooks import compile_hooks
 from toolrt.catalog.implementation import (
     Implementation,
     implementation,
@@ -17,6 +19,7 @@ from toolrt.catalog.implementation import (
     kind_name,
     why_no_kind,
 )
+from toolrt.catalog.recovery import Recourse, RecourseCompiler, hand_on
 from toolrt.catalog.rejections import compile_rejections
 from toolrt.catalog.results import Shaping, compile_shaping
 from toolrt.catalog.schemas import declared_parameters, described_parameters, output_schema
@@ -89,6 +92,10 @@ class _Compiling:
             self.workshop.condition_keys,
             self.faults,
         )
+        recourse = self._recourse(manifest, made, parameters, effect)
+        hooks = compile_hooks(
+            manifest.hooks, self.workshop.context(self.written.name, parameters), self.faults
+        )
         self._drop_shadows()
         if made is not None and not self.has_errors():
             self.faults += advice(self.layered.own.data, manifest, made.kind.name)
@@ -126,6 +133,8 @@ class _Compiling:
             asked=asked,
             hands_text_on=self.hands_text_on,
             service=self.workshop.targets.get(self._target(made) or ""),
+            recourse=recourse,
+            hooks=hooks,
             own_description=description,
         )
 
@@ -225,6 +234,22 @@ class _Compiling:
         place = (made.kind.name, "call") if made else ()
         return declared or described_parameters(described, place, self.faults), description or ""
 
+    def _recourse(
+        self,
+        manifest: ToolManifest,
+        made: Implementation | None,
+        parameters: Parameters,
+        effect: Effect,
+    ) -> Recourse | None:
+        """What the tool does about failure; what it says of `cache` is looked at, too."""
+        kind, workshop = kind_name(self.merged), self.workshop
+        options, service = self.merged.get(kind or ""), workshop.targets.get(self._target(made) or "")
+        if not any(fault.path[:1] == ("cache",) for fault in self.faults):
+            self.faults += cache_faults(manifest, effect, options, service)
+        names, keys = workshop.names(parameters), workshop.condition_keys
+        compiler = RecourseCompiler(manifest, parameters, names, keys, self.faults)
+        return compiler.recourse(effect, kind, options)
+
     def _note_arguments(self, found: list[Fault]) -> None:
         """After a fault, the names of the arguments are known only if it is inside one of them."""
         wrong = [fault.path for fault in found if fault.severity == "error"]
@@ -278,6 +303,7 @@ class _Compiling:
             connect_timeout_s=manifest.timeout.connect,
             written_parameters=not {"parameters", "input_schema"}.isdisjoint(self.merged),
         )
+        hand_on(manifest.idempotency_key, context)
         binding = made.kind.bind(made.spec, context)
         self._collect(context, made)
         self.references = context.used_references

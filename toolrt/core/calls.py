@@ -60,7 +60,11 @@ class Invocation:
     `is_orphaned` says that a cancelled attempt still runs in its thread. `decision` is there once
     policy has decided, unless it decides all calls of the tool alike; `approval` is the record that
     a resumed call runs on. `parent` is the call that makes this one, `depth` how many are above it.
-    The last four belong to `pipeline/deadline`: the task that waits for the running attempt, until
+    `marks` are what few calls have to tell in the context of their result and in the journal, and
+    `idempotency_key` is what the tool's template made; `is_cached` says that the answer is one of
+    before. `kept` is what a binding
+    needs again to repeat an attempt exactly (E10). `oversize` is what does not fit into the
+    result, until it is kept. The last four belong to `pipeline/deadline`: the task that waits for the running attempt, until
     when, and why not.
     """
 
@@ -82,6 +86,11 @@ class Invocation:
     approval: Any = None
     depth: int = 0
     parent: str | None = None
+    marks: Mapping[str, Any] | None = None
+    is_cached: bool = False
+    idempotency_key: str | None = None
+    kept: Any = None
+    oversize: Any = None
     task: "asyncio.Task[Any] | None" = field(init=False)
     patience_ends: float = field(init=False)
     has_expired: bool = field(init=False)
@@ -90,3 +99,7 @@ class Invocation:
     def remaining_s(self) -> float:
         """Seconds until the deadline; negative once it has passed."""
         return self.deadline - self.clock.monotonic()
+
+    def mark(self, **told: Any) -> None:
+        """Have more to tell in the context of the result."""
+        self.marks = {**self.marks, **told} if self.marks else told

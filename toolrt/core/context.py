@@ -40,6 +40,13 @@ class Context:
         return self._invocation.tool
 
     @property
+    def idempotency_key(self) -> str | None:
+        """What the tool's `idempotency_key` made: the same for the same effect, and for all
+        attempts. Hand it on to whoever does the work. None where the tool has none.
+        """
+        return self._invocation.idempotency_key
+
+    @property
     def deadline_s(self) -> float:
         """Seconds until the whole call must have ended; never negative."""
         return max(0.0, self._invocation.remaining_s())

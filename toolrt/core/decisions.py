@@ -220,3 +220,23 @@ class Rules(Protocol):
 
     @property
     def caps(self) -> Caps: ...
+
+
+Course = Literal["retry", "fallback", "return-error", "terminate", "escalate"]
+
+
+@dataclass(frozen=True, slots=True)
+class Recovery:
+    """What is to be done about a call that failed, and why.
+
+    `retry`: the same call may be made again. `fallback`: something stood in for it. `return-error`:
+    who called can do better with what the error says. `terminate`: going on makes no sense.
+    `escalate`: only a person can help.
+    """
+
+    course: Course
+    reason: str
+
+    def document(self) -> dict[str, str]:
+        """The wire shape."""
+        return {"course": self.course, "reason": self.reason}

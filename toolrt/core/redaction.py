@@ -8,7 +8,7 @@ secrets of every open project. `without_credentials` needs to know none.
 import re
 import threading
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from toolrt.core.disguises import SHORTEST, Disguises, Index, disguises, regrouped, ungrouped
@@ -125,8 +125,26 @@ class Redactor:
         if isinstance(value, dict):
             return {self.value(k, mask): self.value(v, mask) for k, v in value.items()}
         if isinstance(value, (list, tuple)):
-            return [self.value(v, mask) for v in value]
+            return [self.value(v, mask) for v in self._apart(value)]
         return MASK if self._numerals and self._is_secret_number(value) else value
+
+    def _apart(self, items: Sequence[Any]) -> Sequence[Any]:
+        """The items of a list; where they are texts, without the secrets that go on from one to the
+        next, as in the lines of a file.
+        """
+        if len(items) < 2 or not all(isinstance(each, str) for each in items):  # noqa: PLR2004
+            return items
+        whole = "".join(items)
+        spans = self._spans(whole) or self._spans_behind(whole)
+        if not spans:
+            return items
+        made, start = [], 0
+        for item in items:
+            end = start + len(item)
+            inside = [(max(b, start) - start, min(e, end) - start) for b, e in spans]
+            made.append(_cut_out(item, [span for span in inside if span[0] < span[1]]))
+            start = end
+        return made
 
     def _settle(self) -> None:
         """Put what is known into the order in which it is looked for."""

@@ -57,15 +57,34 @@ class ProcessAnswer(Answer):
         self.truncated_bytes = truncated_bytes
 
 
+class ReadyAnswer(Answer):
+    """An answer that is what callers see: nothing is selected from it. Where it is not the whole
+    result, `truncated_bytes` is above 0.
+    """
+
+    __slots__ = ("text", "truncated_bytes")
+
+    def __init__(self, value: Any, text: str = "", truncated_bytes: int = 0) -> None:
+        self.value = value
+        self.text = text
+        self.truncated_bytes = truncated_bytes
+
+
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """Why a call has no value: stable code, a sentence for the model, what to do next."""
+    """Why a call has no value: stable code, a sentence for the model, what to do next.
+
+    The last two are for the stages alone: whether the target is to blame, and whether the call may
+    have taken effect all the same.
+    """
 
     code: str
     message: str
     hint: str | None = None
     retryable: bool = False
     details: Mapping[str, Any] = field(default_factory=dict)
+    is_target_fault: bool = False
+    may_have_applied: bool = False
 
     @classmethod
     def of(cls, error: CallError) -> "Failure":
@@ -125,13 +144,21 @@ Outcome = Answer | Failure | Pause
 """What travels outwards through the stages: an answer, or a failure or a pause in its place."""
 
 
+class Shown(NamedTuple):
+    """What the user sees of a result that its model does not."""
+
+    text: str
+    data: Any
+
+
 class ToolResult(NamedTuple):
     """What every door gives back for a call; `document()` is its wire shape.
 
     A named tuple, because it is made for every call and a frozen dataclass costs six times that.
 
-    `text` and `data` are for the model. `time_s` spans the whole call, `attempts` counts tries
-    at the binding. `untrusted` is always true: tool output is data, never instructions.
+    `text` and `data` are for the model. Where they are not (`to` is `user`) they only say so, and
+    `for_user` has what came back. `final` ends the run of the model. `time_s` spans the whole call, `attempts` counts tries
+    at the binding. `cached`: it is an answer of before. `untrusted` is always true: tool output is data, never instructions.
     """
 
     call_id: str
@@ -147,6 +174,8 @@ class ToolResult(NamedTuple):
     to: Literal["both", "model", "user"] = "both"
     context: Mapping[str, Any] = MappingProxyType({})
     pause: Pause | None = None
+    cached: bool = False
+    for_user: Shown | None = None
 
     def document(self) -> dict[str, Any]:
         """JSON-ready mapping, the same for CLI, REST, MCP and journal."""
@@ -162,11 +191,18 @@ class ToolResult(NamedTuple):
             made["error"] = self.error.document()
         if self.pause is not None:
             made["pause"] = self.pause.document()
+        if self.for_user is not None:
+            made["for_user"] = self.for_user._asdict()
         made["control"] = {"final": self.final, "to": self.to}
         made["stats"] = {
             "time_ms": round(self.time_s * 1000, 3),
             "attempts": self.attempts,
-            "cached": False,
+            "cached": self.cached,
         }
         made["context"] = {"generation": self.generation, "untrusted": True, **self.context}
         return made
+
+
+def nothing_of(tool: str) -> str:
+    """What a model is told of an answer with nothing in it."""
+    return f"{tool} completed with no output."

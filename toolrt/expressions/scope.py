@@ -115,7 +115,10 @@ class Scope:
 def call_root(invocation: Invocation) -> dict[str, str]:
     """The `call` root of templates and conditions: id, and time as ISO 8601 in UTC."""
     time = datetime.fromtimestamp(invocation.clock.wall(), UTC)
-    return {
+    made = {
         "id": invocation.call_id,
         "time": time.isoformat(timespec="milliseconds").replace("+00:00", "Z"),
     }
+    if invocation.idempotency_key is not None:
+        made["idempotency_key"] = invocation.idempotency_key
+    return made

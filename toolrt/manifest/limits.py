@@ -32,21 +32,30 @@ class Retry(Written):
 
 
 class Breaker(Written):
+    """When calls are refused for a while: `failures` in a row, or a `ratio` of those in a `window`.
+
+    After `recovery` one call is the trial. `hide`: lists leave the tool out meanwhile.
+    """
+
     failures: int = Field(default=3, ge=1)
-    recovery: Duration = 300.0
+    recovery: Duration = Field(default=300.0, gt=0)
     ratio: float = Field(default=0.5, gt=0, le=1)
-    window: Duration = 60.0
+    window: Duration = Field(default=60.0, gt=0)
     hide: bool = False
 
 
 class Rate(Written):
+    """At most `limit` calls in any span of `per`, counted by tool, or by caller or tenant."""
+
     limit: int = Field(ge=1)
-    per: Duration
+    per: Duration = Field(gt=0)
     by: Literal["tool", "caller", "tenant"] = "tool"
 
 
 class Cache(Written):
-    ttl: Duration
+    """How long an answer is kept, for whom, and how many of them: those used last."""
+
+    ttl: Duration = Field(gt=0)
     scope: Literal["caller", "tenant", "session", "global"] = "caller"
     max_entries: int = Field(default=1000, ge=1)
 

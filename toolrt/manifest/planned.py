@@ -15,41 +15,22 @@ TOOL: tuple[str, ...] = (
     "agent",
     "provider",
     "steps",
-    "idempotency_key",
-    "result.empty",
-    "result.keep",
-    "result.redact",
-    "result.to",
-    "result.final",
-    "hooks",
-    "breaker",
-    "rate",
-    "concurrency",
-    "cache",
-    "verify",
-    "fallback",
     "hitl.channels",
-    "poll",
     "freshness",
     "expose",
-    "http.multipart",
-    "http.graphql",
-    "http.paginate",
 )
 TOOLS_FILE: tuple[str, ...] = (
     "sources",
     "toolsets",
     "prompts",
     "resources",
-    "targets.*.auth.oauth2",
-    "targets.*.auth.python",
 )
 POLICIES_FILE: tuple[str, ...] = (
     "limits.max_calls",
     "limits.same_error",
     "limits.same_call",
 )
-SETTING: tuple[str, ...] = ("limits", "breaker", "rate", "concurrency", "cache")
+SETTING: tuple[str, ...] = ("limits",)
 """Keys of one entry of `settings`."""
 PROJECT_FILE: tuple[str, ...] = (
     "credentials",

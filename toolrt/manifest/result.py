@@ -11,7 +11,9 @@ from toolrt.manifest.written import OneOf, Written, long_form
 class ResultOptions(Written):
     """`failed_when` is CEL, `error` and `select` are JMESPath, `text` is a template.
 
-    `max_size` holds for `text` and for `data` each, in bytes.
+    `max_size` holds for `text` and for `data` each, in bytes; `keep` says which part of a longer
+    one stays. `redact` names fields, or holds regular expressions. `empty` is the text of an answer
+    that has nothing in it.
     """
 
     failed_when: str | None = None
@@ -21,7 +23,7 @@ class ResultOptions(Written):
     empty: str | None = None
     max_size: Size = 50_000
     keep: Literal["head", "tail", "both"] = "head"
-    redact: list[str] = Field(default_factory=list)
+    redact: list[Annotated[str, Field(min_length=1)]] = Field(default_factory=list)
     to: Literal["both", "model", "user"] = "both"
     final: bool = False
 

@@ -67,6 +67,16 @@ class Journal:
         self._retention_s = retention_s
         self._pruned: float | None = None
 
+    @property
+    def waiting(self) -> int:
+        """How many entries are not written yet."""
+        return len(self._batch.rows) + sum(each.count for each in self._backlog.segments)
+
+    @property
+    def lost(self) -> int:
+        """How many entries there was no room for, since it was opened."""
+        return self._backlog.lost + self._backlog.told
+
     def note(self, invocation: Invocation, result: ToolResult, tool: PerTool | None = None) -> bool:
         """Remember a finished call. True means: await `relief()` before the next one.
 
@@ -216,11 +226,13 @@ class _Rows:
 
 
 class _Backlog:
-    """Rows that wait for a store that fails, and the number of entries that had to go."""
+    """Rows that wait for a store that fails, and the number of entries that had to go: those that
+    the journal does not tell of yet (`lost`), and those of which it does (`told`).
+    """
 
     def __init__(self) -> None:
         self.segments: list[Segment] = []
-        self.lost = 0
+        self.lost = self.told = 0
         self.is_failing = False
 
     def add(self, segments: Sequence[Segment], error: ToolrtError) -> None:
@@ -241,6 +253,7 @@ class _Backlog:
             log.warning("the journal is written again; %d of its entries are lost", lost)
         self.segments, self.is_failing = [], False
         self.lost -= lost
+        self.told += lost
 
     def give_up(self) -> None:
         """Nothing will be written any more."""

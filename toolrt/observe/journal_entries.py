@@ -33,6 +33,8 @@ MOST_BYTES: Final = 1 << 20
 
 _UNCHECKED = frozenset({"invalid-arguments", "missing-arguments"})
 _STARTED, _TIME, _ARGUMENTS = 2, 3, 7
+_CACHED: Final = -1
+"""In place of the number of attempts: there was none, for the answer is one of before."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -98,12 +100,13 @@ class Scribe:
             invocation.call_id,
             invocation.started,
             result.time_s,
-            invocation.attempts,
+            _CACHED if invocation.is_cached else invocation.attempts,
             status,
             code,
             arguments,
         )
-        if invocation.failed or invocation.approval is not None or status == "paused":
+        marks, approval = invocation.marks, invocation.approval
+        if marks or invocation.failed or approval is not None or status == "paused":
             row = (*row, _more(invocation, result.pause))
         self.rows.append(row)
         return len(self.rows)
@@ -210,6 +213,9 @@ class Scribe:
         return ended
 
 
+_FROM_CACHE: Final = {"cached": True}
+
+
 def entries_of(kind: str, body: bytes) -> list[dict[str, Any]]:
     """The entries in a row. Raises ValueError, TypeError or LookupError for what is not ours."""
     told = from_json(body)
@@ -230,8 +236,9 @@ def _entry(
         "arguments": arguments,
         "status": status,
         "code": code,
-        "attempts": attempts,
+        "attempts": max(0, attempts),
         "time_ms": round(time_s * 1000, 3),
+        **(_FROM_CACHE if attempts == _CACHED else {}),
         **(more[0] if more else {}),
     }
 
@@ -246,8 +253,8 @@ def _told(decision: Decision | None) -> dict[str, Any] | None:
 
 
 def _more(invocation: Invocation, pause: Pause | None) -> dict[str, Any]:
-    """What few calls have: attempts that failed before, and an approval."""
-    more: dict[str, Any] = {}
+    """What few calls have: marks, attempts that failed before, and an approval."""
+    more: dict[str, Any] = {**invocation.marks} if invocation.marks else {}
     if invocation.failed:
         more["failed"] = [
             {"number": each.number, "error": each.error, "delay_s": round(each.delay_s, 3)}

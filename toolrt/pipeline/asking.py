@@ -4,6 +4,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from toolrt.catalog.sensitive import sensitive_names
 from toolrt.catalog.snapshot import ToolEntry
 from toolrt.core.redaction import MASK
 from toolrt.core.results import Pause
@@ -33,21 +34,7 @@ def given(entry: ToolEntry, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
 
 def sensitive_of(entry: ToolEntry) -> frozenset[str]:
     """Names of the parameters that carry sensitive data, at whatever depth."""
-    schema = entry.parameters.schema
-    shared = any(_is_sensitive(schema.get(key), shared=False) for key in ("$defs", "definitions"))
-    properties = schema.get("properties", {})
-    return frozenset(n for n, each in properties.items() if _is_sensitive(each, shared=shared))
-
-
-def _is_sensitive(schema: Any, *, shared: bool) -> bool:
-    """Whether something in a schema is sensitive; `shared` says so of what it may refer to."""
-    if isinstance(schema, list):
-        return any(_is_sensitive(each, shared=shared) for each in schema)
-    if not isinstance(schema, dict):
-        return False
-    if schema.get("sensitive") is True or (shared and "$ref" in schema):
-        return True
-    return any(_is_sensitive(each, shared=shared) for each in schema.values())
+    return sensitive_names(entry.parameters.schema)
 
 
 def shown_to_people(entry: ToolEntry, arguments: Mapping[str, Any]) -> Mapping[str, Any]:

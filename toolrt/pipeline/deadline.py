@@ -47,14 +47,21 @@ class Deadlines:
         try:
             answer = await answering
         except (asyncio.CancelledError, CallError) as error:
-            if self._is_over(invocation, task):
-                raise late(allowed_s, invocation) from error
-            raise
+            if not self._is_over(invocation, task) or isinstance(error, AttemptTimeoutError):
+                raise  # one that says itself what there was no time for
+            raise late(allowed_s, invocation) from error
         finally:
             self._release(invocation)
         if self._is_over(invocation, task):
             raise late(allowed_s, invocation)
         return answer
+
+    def renew(self, invocation: Invocation, allowed_s: float) -> None:
+        """The time of a running attempt begins anew, for what it waited before was not its own."""
+        loop = asyncio.get_running_loop()
+        invocation.patience_ends = at = loop.time() + allowed_s
+        if at < self._next:
+            self._set(loop, at)
 
     def close(self) -> None:
         """Take no more attempts; those that still run keep their deadlines."""

@@ -23,8 +23,10 @@ from toolrt.expressions.references import References
 from toolrt.observe.log import log_call
 from toolrt.observe.log import logger as call_log
 from toolrt.pipeline.asking import shown_to_people
+from toolrt.pipeline.breakers import Breakers
 from toolrt.pipeline.budget import RetryBudgets
 from toolrt.pipeline.deadline import Deadlines
+from toolrt.pipeline.failing import failed_result, refused_result, told
 from toolrt.pipeline.memory import Memory
 from toolrt.pipeline.plan import Plan
 from toolrt.pipeline.stage import Chain, Equipment, fold
@@ -34,10 +36,11 @@ from toolrt.pipeline.stages.authorize import (
     refuse_without_right,
 )
 from toolrt.pipeline.stages.find import find, plain_name, refuse_too_deep
-from toolrt.pipeline.stages.prepare import prepare
+from toolrt.pipeline.stages.prepare import fill
 from toolrt.pipeline.stages.revalidate import revalidate
-from toolrt.pipeline.stages.shape import failed_result, refused_result, told
 from toolrt.pipeline.stages.validate import validate
+from toolrt.pipeline.throttling import Throttles
+from toolrt.pipeline.turns import Turns
 from toolrt.policy.questions import arguments_of, caller_of
 from toolrt.schemas.plain import without_surrogates
 from toolrt.schemas.shapes import without_sensitive
@@ -71,9 +74,13 @@ class Gateway:
             RetryBudgets(),
             random or Random(),  # noqa: S311 - jitter and call ids, no authority
             memory,
+            Breakers(memory, clock),
+            Throttles(memory, clock),
+            Turns(),
             is_attended,
         )
-        self._equipment.nested = self.nested
+        self._equipment.nested, self._equipment.entry = self.nested, self.entry
+        self.breakers = self._equipment.breakers
         self._journal = memory.journal
         self._is_sync = memory.journal.mode == "sync"
         self._redactor = references.redactor
@@ -117,6 +124,8 @@ class Gateway:
             invocation.deadline = started + plan.total_s
             chain = plan.chain
             result = plan.shape.result(invocation, await chain(invocation))
+            if invocation.oversize is not None:
+                result = await plan.shape.kept(invocation, result)
         except CallError as error:
             result = refused_result(invocation, name, error, self._redactor)
         except Exception as error:  # the outer ring: a bug of ours ends the call, not the process
@@ -147,6 +156,7 @@ class Gateway:
         """
         invocation = self._begin(name, arguments, parent.caller)
         invocation.depth, invocation.parent = parent.depth + 1, parent.call_id
+        invocation.mark(parent=parent.call_id)
         result, plan = await self._run(invocation, _whole, parent.deadline)
         if self._journal.note(invocation, result, plan.told if plan else None):
             await self._journal.relief()
@@ -165,6 +175,8 @@ class Gateway:
             refuse_without_right(invocation)
             invocation.deadline = min(until, invocation.started + plan.total_s)
             result = plan.shape.result(invocation, await way(plan)(invocation))
+            if invocation.oversize is not None:
+                result = await plan.shape.kept(invocation, result)
         except CallError as error:
             result = refused_result(invocation, name, error, self._redactor)
         except Exception as error:  # the outer ring, as above
@@ -222,7 +234,7 @@ class Gateway:
         snapshot, invocation = self._registry.current, self._begin(name, arguments, caller)
         invocation.generation = snapshot.generation
         entry = self._plan(snapshot, name, invocation).for_caller(invocation).entry
-        await _dry(fold((prepare, validate), entry, self._equipment, _unmade)(invocation))
+        await _dry(fold((fill, validate), entry, self._equipment, _unmade)(invocation))
         return entry, invocation
 
     async def preview(
@@ -245,7 +257,7 @@ class Gateway:
     async def _preview(self, name: str, arguments: Any, caller: Caller | None) -> dict[str, Any]:
         snapshot, invocation = self._registry.current, self._begin(name, arguments, caller)
         plan = self._plan(snapshot, invocation.tool, invocation).admit(invocation, snapshot)
-        await _dry(fold((prepare, validate), plan.entry, self._equipment, _unmade)(invocation))
+        await _dry(fold((fill, validate), plan.entry, self._equipment, _unmade)(invocation))
         decision = decider_of(plan.entry).explain(invocation)
         arguments = without_sensitive(plan.entry.parameters.schema, invocation.arguments)
         invocation.arguments = shown_to_people(plan.entry, arguments)
@@ -261,6 +273,12 @@ class Gateway:
         return Invocation(
             call_id, plain_name(name), arguments, caller or ANONYMOUS, self._clock, now, now
         )
+
+    async def settle(self) -> None:
+        """Tell the store what it has not heard yet, and give back what is held."""
+        await self._equipment.breakers.close()
+        await self._equipment.throttles.close()
+        await self._equipment.answers.close()
 
     def close(self) -> None:
         """Forget the timer of the loop."""

@@ -1,10 +1,15 @@
-"""What calls are remembered by: the questions to people, and the journal."""
+"""What calls are remembered by: the questions to people, the journal, and the store itself."""
 
 from dataclasses import dataclass
 
 from toolrt.observe.journal import Journal
 from toolrt.pipeline.recollection import Recollection
+from toolrt.pipeline.spilling import Spills
 from toolrt.policy.questions import Questions
+from toolrt.stores.base import Database
+from toolrt.stores.cache import KeptAnswers
+from toolrt.stores.idempotency import KeyedCalls
+from toolrt.stores.moments import Moments
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,3 +19,8 @@ class Memory:
     questions: Questions
     journal: Journal
     recollection: Recollection
+    spills: Spills
+    database: Database
+    moments: Moments
+    kept_answers: KeptAnswers
+    keyed_calls: KeyedCalls

@@ -9,22 +9,47 @@ from toolrt.catalog.snapshot import Snapshot, ToolEntry
 from toolrt.core.calls import Invocation
 from toolrt.pipeline.asking import told_of
 from toolrt.pipeline.stage import Chain, Equipment, Stage, fold
-from toolrt.pipeline.stages.approve import approve, resumption
+from toolrt.pipeline.stages.after import after
+from toolrt.pipeline.stages.approve import approve
 from toolrt.pipeline.stages.attempt import attempt
 from toolrt.pipeline.stages.authorize import authorize, hidden_guard
+from toolrt.pipeline.stages.cache import cache
+from toolrt.pipeline.stages.claim import claim
 from toolrt.pipeline.stages.find import unknown_tool, usable
+from toolrt.pipeline.stages.once import once
+from toolrt.pipeline.stages.poll import poll
 from toolrt.pipeline.stages.prepare import prepare
-from toolrt.pipeline.stages.shape import Shape
+from toolrt.pipeline.stages.recover import recover
+from toolrt.pipeline.stages.refuse import refuse, refuse_open
+from toolrt.pipeline.stages.revalidate import revalidate
+from toolrt.pipeline.stages.shape import shape_of
 from toolrt.pipeline.stages.validate import validate
 
-ORDER = ("find", "prepare", "validate", "authorize", "approve", "attempt", "shape")
+ORDER = (
+    "find",
+    "prepare",
+    "validate",
+    "authorize",
+    "recover",
+    "refuse",
+    "approve",
+    "once",
+    "cache",
+    "poll",
+    "attempt",
+    "after",
+    "shape",
+)
 """The order of events in a call. `find` opens it and `shape` closes it, whatever happens; the
 others are rings around the binding."""
 
-BEFORE: tuple[Stage, ...] = (prepare, validate, authorize, approve)
+BEFORE: tuple[Stage, ...] = (after, prepare, validate, authorize, recover, refuse, approve)
 """What a call passes before anything happens in the world."""
 
-BEHIND: tuple[Stage, ...] = (attempt,)
+RESUMED: tuple[Stage, ...] = (after, revalidate, authorize, recover, refuse_open, claim)
+"""What an approved call passes instead."""
+
+BEHIND: tuple[Stage, ...] = (once, cache, poll, attempt)
 """What stands behind the approval: an approved call passes these, too."""
 
 
@@ -56,8 +81,8 @@ class Plan:
         self.total_s = entry.manifest.timeout.total
         innermost = fold(BEHIND, entry, equipment, _unreachable)
         self.chain: Chain = fold(BEFORE, entry, equipment, innermost)
-        self.resumed = resumption(entry, equipment, innermost)
-        self.shape = Shape(entry, equipment)
+        self.resumed = fold(RESUMED, entry, equipment, innermost)
+        self.shape = shape_of(entry, equipment)
         self.told = told_of(entry)
 
     def admit(self, invocation: Invocation, snapshot: Snapshot) -> "Plan":
@@ -68,7 +93,8 @@ class Plan:
         plan = self.for_caller(invocation)
         if plan.guard is not None and plan.guard.hides(invocation):
             raise unknown_tool(snapshot, self.entry.name, invocation)
-        usable(plan.entry)
+        if plan.entry.fallback is None:
+            usable(plan.entry)  # else its fallback may stand in
         return plan
 
     def for_caller(self, invocation: Invocation) -> "Plan":

@@ -1,14 +1,16 @@
 """Whether, when and how often a failed attempt is repeated (E4 to E9); tenacity does the loop."""
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from toolrt.catalog.snapshot import ToolEntry
 from toolrt.core.calls import Invocation
 from toolrt.core.errors import BindingError, CallError
 from toolrt.core.logs import TOOLS
-from toolrt.core.results import Attempt, Outcome
+from toolrt.core.results import Answer, Attempt, Outcome
 from toolrt.pipeline.judging import retry_condition_holds
 from toolrt.pipeline.stage import Chain, Equipment
+from toolrt.pipeline.verifying import Verifying
 
 if TYPE_CHECKING:
     from tenacity import RetryCallState
@@ -16,6 +18,8 @@ if TYPE_CHECKING:
 MIN_ATTEMPT_S = 0.05
 LONGEST_RETRY_AFTER_S = 60.0
 _REJECTED = frozenset({429, 503})
+_SERVER_FAULT = 500
+_NOT_DONE = frozenset({501, 505})
 
 
 class Retrying:
@@ -26,6 +30,7 @@ class Retrying:
         self.options = entry.manifest.retry
         self.equipment = equipment
         self.budget = equipment.budgets.of(entry.target or entry.name)
+        self.verifying = Verifying.of(entry, equipment)
 
     async def run(self, invocation: Invocation, first: CallError, once: Chain) -> Outcome:
         """What a later attempt answers. Raises the last CallError when none does."""
@@ -37,23 +42,40 @@ class Retrying:
         """Whether the kind of failure may be tried again at all (E4, E5, E9)."""
         if not isinstance(error, CallError) or not error.retryable or invocation.is_orphaned:
             return False
-        if not self.is_safe(error):
+        if not self.is_safe(error) and not self.is_open_question(invocation, error):
             return False
         when = self.entry.shaping.retry_when
         return when is None or retry_condition_holds(when, self.entry, invocation, error)
 
     def is_safe(self, error: CallError) -> bool:
         """Whether the same call may be made again without doing twice what it does (E4, E5)."""
-        if self.entry.is_idempotent:
+        if self.entry.may_repeat:
             return True
         if not isinstance(error, BindingError):
             return False
-        if error.sent == "never":
-            return True
+        return error.sent == "never" or self._was_rejected(error)
+
+    def _was_rejected(self, error: BindingError) -> bool:
+        """Whether the target did nothing, by what the tool says of its rejections."""
         was_rejected = error.status == 429 or (  # noqa: PLR2004 - Too Many Requests
             error.status in _REJECTED and error.retry_after_s is not None
         )
         return was_rejected and self.options.rejected_means_not_applied
+
+    def is_open_question(self, invocation: Invocation, error: CallError) -> bool:
+        """Whether `verify` is to be asked what came of the call."""
+        is_asked = self.verifying is not None and "verify" not in error.details
+        return is_asked and self.may_have_applied(invocation, error)
+
+    async def settle(self, invocation: Invocation, error: CallError) -> Answer | CallError:
+        """What `verify` makes of it (E12): an answer, or the failure of a call that had no effect.
+
+        Raises the failure where nobody knows.
+        """
+        found = error if self.verifying is None else await self.verifying.settle(invocation, error)
+        if isinstance(found, CallError):
+            invocation.failed = tuple(replace(one, is_in_doubt=False) for one in invocation.failed)
+        return found
 
     def may_caller_repeat(self, invocation: Invocation, error: CallError) -> bool:
         """What the failure says as `retryable`; the author of a tool is taken at his word."""
@@ -74,6 +96,20 @@ class Retrying:
         was_answered = error.sent == "answered" and not error.retryable
         return bool(invocation.failed) and invocation.failed[-1].is_in_doubt and not was_answered
 
+    def may_have_applied(self, invocation: Invocation, error: CallError) -> bool:
+        """Whether a failure leaves room for an effect: also one that was answered, where the
+        target failed in the middle of it.
+        """
+        if self.entry.effect == "read" or not isinstance(error, BindingError):
+            return False
+        if self.is_in_doubt(invocation, error):
+            return True
+        if error.sent == "never" or self._was_rejected(error):
+            return False
+        if error.status is not None and error.status not in range(200, 300):
+            return error.status >= _SERVER_FAULT and error.status not in _NOT_DONE
+        return error.target_fault
+
     def delay_s(self, number: int, error: CallError) -> float:
         """Full jitter, or what the target asked for when that is longer (E6, E7)."""
         ceiling = min(self.options.max, self.options.initial * 2 ** (number - 1))
@@ -90,6 +126,7 @@ class _Series:
         self.retrying = retrying
         self.invocation = invocation
         self.first: CallError | None = first
+        self.last = first
         self.once = once
         self.delay_s = 0.0
 
@@ -111,12 +148,17 @@ class _Series:
         first, self.first = self.first, None
         if first is not None:
             raise first
+        if self.retrying.is_open_question(self.invocation, self.last):
+            found = await self.retrying.settle(self.invocation, self.last)
+            if isinstance(found, Answer):
+                return found
         return await self.once(self.invocation)
 
     def _wait(self, state: "RetryCallState") -> float:
         """The delay before the next attempt; tenacity asks for it before it asks to stop."""
         error = state.outcome.exception() if state.outcome else None
         if isinstance(error, CallError):
+            self.last = error
             self.delay_s = self.retrying.delay_s(state.attempt_number, error)
         return self.delay_s
 

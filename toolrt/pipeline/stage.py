@@ -5,7 +5,7 @@ in, or look at the outcome on the way out. A tool's chain holds only the stages 
 """
 
 from collections.abc import Awaitable, Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from random import Random
 from typing import Any
 
@@ -14,9 +14,13 @@ from toolrt.core.calls import Invocation
 from toolrt.core.clock import Clock
 from toolrt.core.results import Outcome, ToolResult
 from toolrt.expressions.references import References
+from toolrt.pipeline.breakers import Breakers
 from toolrt.pipeline.budget import RetryBudgets
+from toolrt.pipeline.caching import Answers
 from toolrt.pipeline.deadline import Deadlines
 from toolrt.pipeline.memory import Memory
+from toolrt.pipeline.throttling import Throttles
+from toolrt.pipeline.turns import Turns
 
 Chain = Callable[[Invocation], Awaitable[Outcome]]
 
@@ -29,9 +33,16 @@ async def _unconnected(_parent: Invocation, name: str, _arguments: Any) -> ToolR
     raise AssertionError(f"no gateway stands behind the call of {name}")
 
 
+def _no_entry(_name: str) -> ToolEntry | None:
+    return None
+
+
 @dataclass(slots=True)
 class Equipment:
-    """What stages use beside the tool. `is_attended`: somebody is there who can be asked."""
+    """What stages use beside the tool. `is_attended`: somebody is there who can be asked.
+
+    `answers` are those kept by `cache`; `entry` finds another tool of the current generation.
+    """
 
     clock: Clock
     references: References
@@ -39,8 +50,16 @@ class Equipment:
     budgets: RetryBudgets
     random: Random
     memory: Memory
+    breakers: Breakers
+    throttles: Throttles
+    turns: Turns
     is_attended: bool = False
     nested: Nested = _unconnected
+    entry: Callable[[str], ToolEntry | None] = _no_entry
+    answers: Answers = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.answers = Answers(self.clock, self.memory.kept_answers)
 
 
 Stage = Callable[[ToolEntry, Equipment, Chain], Chain]

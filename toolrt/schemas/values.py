@@ -4,7 +4,6 @@ Plain values pass as they are, and cost next to nothing; everything else becomes
 type's schema promises: dates in ISO 8601, bytes in base64, sets and tuples as arrays.
 """
 
-import base64
 import dataclasses
 import enum
 from collections.abc import (
@@ -21,6 +20,7 @@ from itertools import chain
 from math import isfinite
 from typing import Any
 
+from toolrt.core.binaries import encoded
 from toolrt.core.errors import BindingError
 
 MAX_ANSWER_DEPTH = 200
@@ -70,6 +70,13 @@ def is_too_deep(value: Any) -> bool:
         if not level:
             return False
     return True
+
+
+def fresh(value: Any) -> Any:
+    """A copy of a JSON value: what is done to it is not there for whoever has the other (E10)."""
+    if type(value) is dict:
+        return {name: fresh(each) for name, each in value.items()}
+    return [fresh(each) for each in value] if type(value) is list else value
 
 
 def _in_bounds(made: Any) -> Any:
@@ -149,7 +156,7 @@ def _number(value: float) -> float | None:
 
 
 def _base64(value: bytes | bytearray | memoryview) -> str:
-    return base64.b64encode(value).decode()
+    return encoded(bytes(value))
 
 
 def _mapping(value: Mapping[Any, Any]) -> dict[str, Any]:

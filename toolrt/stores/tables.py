@@ -8,6 +8,14 @@ migration that has been released is never changed; a change of the tables is one
 from dataclasses import dataclass
 from typing import Literal
 
+from toolrt.stores import (
+    breaker_tables,
+    cache_tables,
+    idempotency_tables,
+    quota_tables,
+    spill_tables,
+)
+
 APPLICATION_ID = 0x746C7274
 """Marks the files of SQLite as ours: `tlrt`."""
 
@@ -202,7 +210,18 @@ _JOURNAL: tuple[Statement, ...] = (
     Guard("journal_kept", "journal", "DELETE", f"NOT {PRUNING}", "the journal is kept"),
 )
 
-MIGRATIONS: tuple[tuple[Statement, ...], ...] = ((_META, *_APPROVALS, *_GRANTS, *_JOURNAL),)
+_EXECUTOR: tuple[Statement, ...] = (
+    *spill_tables.STATEMENTS,
+    *breaker_tables.STATEMENTS,
+    *quota_tables.STATEMENTS,
+    *cache_tables.STATEMENTS,
+    *idempotency_tables.STATEMENTS,
+)
+
+MIGRATIONS: tuple[tuple[Statement, ...], ...] = (
+    (_META, *_APPROVALS, *_GRANTS, *_JOURNAL),
+    _EXECUTOR,
+)
 """Migration n leads from version n to n + 1; the version is the number of those made."""
 
 VERSION = len(MIGRATIONS)

@@ -133,6 +133,7 @@ class Suite:
             try:
                 yield gateway
             finally:
+                await gateway.settle()
                 gateway.close()
 
     def _still(self) -> ManualClock:

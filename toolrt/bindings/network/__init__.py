@@ -8,6 +8,7 @@ the first call, off the loop.
 from typing import TYPE_CHECKING
 
 from toolrt.bindings.network.addresses import Guard
+from toolrt.bindings.network.bodies import MOST_BYTES
 from toolrt.bindings.network.client import Client, Network
 from toolrt.bindings.network.messages import (
     OWN_HEADERS,
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from httpx import Response as Response
 
 __all__ = [
+    "MOST_BYTES",
     "OWN_HEADERS",
     "Client",
     "Endpoint",

@@ -43,7 +43,7 @@ class Witness(logging.Handler):
     cause: BaseException | None = None
 
     def emit(self, record: logging.LogRecord) -> None:
-        if record.exc_info:
+        if record.exc_info and record.name != "toolrt.tools":  # what a project's own code raised
             self.cause = record.exc_info[1]
 
 

@@ -25,6 +25,16 @@ def spoken(seconds: float) -> str:
     return f"{number} {unit}" if number == 1 else f"{number} {unit}s"
 
 
+def seconds(value: float) -> str:
+    """A duration as people write it in files: `250ms`, `10s`, `5m`, `2h`."""
+    if value < 1:
+        return f"{value * 1000:g}ms"
+    for size, unit in ((3600, "h"), (60, "m")):
+        if value >= size and value % size == 0:
+            return f"{value / size:g}{unit}"
+    return f"{value:g}s"
+
+
 def duration(
     ctx: click.Context | None, param: click.Parameter | None, value: str | None
 ) -> float | None:

@@ -5,7 +5,8 @@ from typing import Any
 
 from toolrt.catalog.snapshot import ToolEntry
 from toolrt.core.decisions import Decision, Group, Terms
-from toolrt.faces.cli.show import origin_of, resolved_of, seconds
+from toolrt.faces.cli.durations import seconds
+from toolrt.faces.cli.show import origin_of, resolved_of
 from toolrt.faces.cli.table import aligned
 from toolrt.faces.output import Screen, one_line, visible
 from toolrt.faces.yaml_text import to_yaml

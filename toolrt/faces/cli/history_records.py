@@ -1,7 +1,8 @@
 """The journal of a project, opened to read: what the verbs of `toolrt history` share."""
 
 import os
-from collections.abc import Callable, Coroutine
+from collections.abc import AsyncIterator, Callable, Coroutine
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -17,11 +18,15 @@ from toolrt.faces.cli.options import Settings
 from toolrt.faces.exits import Exit, Stop
 
 if TYPE_CHECKING:
+    from toolrt.core.calls import Caller
     from toolrt.manifest.project import ProjectFile
     from toolrt.observe.journal_records import Filter, Records
+    from toolrt.pipeline.spilling import Spills
+    from toolrt.state import State
 
 F = TypeVar("F", bound=Callable[..., Any])
 Work = Callable[["Records | None"], Coroutine[Any, Any, Exit]]
+OutputWork = Callable[["Spills | None", "Caller"], Coroutine[Any, Any, Exit]]
 Check = Callable[[str | None, Settings], None]
 
 
@@ -91,9 +96,6 @@ def reading_all(settings: Settings, work: Work) -> Exit:
 
 async def _opened(settings: Settings, work: Work, check: Check) -> Exit:
     from toolrt.observe.journal_records import Records  # noqa: PLC0415 - `--help` loads no store
-    from toolrt.state import State  # noqa: PLC0415 - as above
-    from toolrt.stores.base import StoreError  # noqa: PLC0415 - as above
-    from toolrt.stores.private import is_there  # noqa: PLC0415 - as above
 
     root = settings.project()
     written = _written(root, settings)
@@ -101,11 +103,40 @@ async def _opened(settings: Settings, work: Work, check: Check) -> Exit:
     check_known(by, settings)
     whose = only_of(by, written.identities)
     check(whose, settings)
-    state = State.of(root, written)
-    try:
-        if not is_there(_place(root, written)):
+    async with _state(root, written, settings) as state:
+        if state is None:
             return await work(None)
         return await work(Records(state.database, lambda: _key(root, written), whose))
+
+
+def reading_outputs(settings: Settings, work: OutputWork) -> Exit:
+    """Do `work` with what calls have spilled, or None where there is nothing yet, and with who
+    asks for it.
+    """
+
+    async def opened() -> Exit:
+        root = settings.project()
+        written = _written(root, settings)
+        by = at_terminal(written.identities)
+        check_known(by, settings)
+        async with _state(root, written, settings) as state:
+            return await work(state.memory.spills if state else None, by)
+
+    return loop.run(opened)
+
+
+@asynccontextmanager
+async def _state(
+    root: Path, written: "ProjectFile", settings: Settings
+) -> AsyncIterator["State | None"]:
+    """What the project remembers, while it is open; None where nothing is remembered yet."""
+    from toolrt.state import State  # noqa: PLC0415 - `--help` loads no store
+    from toolrt.stores.base import StoreError  # noqa: PLC0415 - as above
+    from toolrt.stores.private import is_there  # noqa: PLC0415 - as above
+
+    state = State.of(root, written)
+    try:
+        yield state if is_there(_place(root, written)) else None
     except StoreError as error:
         next_ = settings.command("doctor")
         raise Stop(

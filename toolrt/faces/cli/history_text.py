@@ -24,6 +24,7 @@ _EVENTS = {
 }
 _VERDICTS = {"approve": "approved", "deny": "denied"}
 _COLORS = {"success": "green", "error": "red", "paused": "yellow", "partial": "yellow"}
+_NAMED = frozenset({"breaker", "grant"})
 _SHOWN_BY_ITSELF = frozenset({"kind", "at", "tool", "writer", "seq"})
 
 
@@ -35,7 +36,7 @@ def row(entry: Entry, screen: Screen) -> list[str]:
     shown = screen.paint(status, fg=color) if color else status
     return [
         time_of(entry),
-        one_line(str(entry.get("tool") or "-")),
+        one_line(str(entry.get("tool") or _breaker(entry) or "-")),
         who,
         decision,
         shown,
@@ -65,6 +66,11 @@ def _who(entry: Entry) -> str:
     return str(entry.get("actor") or principal or entry.get("principal") or "-")
 
 
+def _breaker(entry: Entry) -> object:
+    """The target or tool whose breaker an entry is about."""
+    return entry.get("name") if entry["kind"] == "breaker" else None
+
+
 def _decision(entry: Entry) -> str:
     told = entry.get("decision")
     if not isinstance(told, Mapping):
@@ -83,7 +89,7 @@ def _status(entry: Entry) -> str:
     if event == "decided":
         event = _VERDICTS.get(str(entry.get("verdict")), event)
     said = _EVENTS.get(event, event) or kind
-    return one_line(said if kind != "grant" else f"grant {said}")
+    return one_line(f"{kind} {said}" if kind in _NAMED else said)
 
 
 def _id(entry: Entry) -> str:

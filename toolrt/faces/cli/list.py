@@ -1,6 +1,7 @@
 """`toolrt list`: a line for each tool."""
 
 import re
+from collections.abc import Mapping
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
 
@@ -8,7 +9,8 @@ import click
 
 from toolrt.core.results import SCHEMA
 from toolrt.faces.cli.caller import Guise, as_option, caller_of, seen_by
-from toolrt.faces.cli.names import compiled
+from toolrt.faces.cli.circuits import Circuit, open_tools, without_hidden
+from toolrt.faces.cli.names import compiled_files
 from toolrt.faces.cli.options import Settings, Verb
 from toolrt.faces.cli.signature import signature
 from toolrt.faces.cli.table import fitted, join
@@ -48,7 +50,7 @@ def verb(
     PATTERN is a name or a glob such as 'files.*'. Tools that the rules hide from you are not
     listed, or marked as hidden if you may `admin`.
     """
-    whole = compiled(settings)
+    whole, files = compiled_files(settings)
     snapshot, hidden = seen_by(whole, caller_of(whole, as_, settings))
     tools = [
         tool
@@ -57,9 +59,11 @@ def verb(
         and (tag is None or tag in tool.tags)
         and (namespace is None or namespace == tool.namespace)
     ]
-    document = _document(snapshot, tools, hidden)
+    not_called = open_tools(snapshot, files, settings)
+    tools = list(without_hidden(tools, not_called))
+    document = _document(snapshot, tools, hidden, not_called)
     rows = [{"schema": SCHEMA, **row} for row in document["tools"]]
-    settings.screen.show(document, lambda: _text(tools, hidden, settings.screen), rows)
+    settings.screen.show(document, lambda: _text(tools, hidden, not_called, settings.screen), rows)
     if not tools:
         settings.screen.say(_nothing(snapshot, pattern, settings))
     return Exit.OK
@@ -72,17 +76,28 @@ def summary(description: str) -> str:
 
 
 def _document(
-    snapshot: "Snapshot", tools: list["ToolEntry"], hidden: frozenset[str]
+    snapshot: "Snapshot",
+    tools: list["ToolEntry"],
+    hidden: frozenset[str],
+    not_called: Mapping[str, Circuit],
 ) -> dict[str, Any]:
     return {
         "schema": SCHEMA,
         "generation": snapshot.generation,
-        "tools": [described(tool, is_hidden=tool.name in hidden) for tool in tools],
+        "tools": [
+            described(tool, is_hidden=tool.name in hidden, circuit=not_called.get(tool.name))
+            for tool in tools
+        ],
     }
 
 
-def described(tool: "ToolEntry", *, is_hidden: bool) -> dict[str, Any]:
-    """A tool as `-o json` shows it; the rules may hide it from the caller."""
+def described(
+    tool: "ToolEntry", *, is_hidden: bool, circuit: Circuit | None = None
+) -> dict[str, Any]:
+    """A tool as `-o json` shows it; the rules may hide it from the caller, and an open breaker
+    keeps it from being called.
+    """
+    reason = _reason(tool, circuit)
     return {
         "name": tool.name,
         "title": tool.title,
@@ -93,8 +108,8 @@ def described(tool: "ToolEntry", *, is_hidden: bool) -> dict[str, Any]:
         "tags": list(tool.tags),
         "version": tool.version,
         "deprecated": tool.deprecated,
-        "available": tool.unavailable is None,
-        "reason": tool.unavailable,
+        "available": reason is None,
+        "reason": reason,
         "hidden": is_hidden,
         "input_schema": tool.input_schema,
         "output_schema": tool.output_schema,
@@ -103,7 +118,17 @@ def described(tool: "ToolEntry", *, is_hidden: bool) -> dict[str, Any]:
     }
 
 
-def _text(tools: list["ToolEntry"], hidden: frozenset[str], screen: Screen) -> str:
+def _reason(tool: "ToolEntry", circuit: Circuit | None) -> str | None:
+    """Why the tool cannot be called for now."""
+    return tool.unavailable or (circuit.reason if circuit else None)
+
+
+def _text(
+    tools: list["ToolEntry"],
+    hidden: frozenset[str],
+    not_called: Mapping[str, Circuit],
+    screen: Screen,
+) -> str:
     if not tools:
         return ""
     rows = [
@@ -111,7 +136,9 @@ def _text(tools: list["ToolEntry"], hidden: frozenset[str], screen: Screen) -> s
             one_line(signature(tool.name, tool.input_schema)),
             tool.effect,
             tool.kind,
-            f"{'[hidden] ' * (tool.name in hidden)}{_badges(tool)}{summary(tool.description)}",
+            "[hidden] " * (tool.name in hidden)
+            + _badges(tool, not_called.get(tool.name))
+            + summary(tool.description),
         ]
         for tool in tools
     ]
@@ -119,10 +146,10 @@ def _text(tools: list["ToolEntry"], hidden: frozenset[str], screen: Screen) -> s
     return "\n".join(_painted(line, tool, screen) for line, tool in zip(table, tools, strict=True))
 
 
-def _badges(tool: "ToolEntry") -> str:
-    said = ""
-    if tool.unavailable:
-        said += f"[unavailable: {one_line(tool.unavailable)}] "
+def _badges(tool: "ToolEntry", circuit: Circuit | None) -> str:
+    said, reason = "", _reason(tool, circuit)
+    if reason:
+        said += f"[unavailable: {one_line(reason)}] "
     if tool.deprecated:
         said += f"[deprecated: {one_line(tool.deprecated)}] "
     return said

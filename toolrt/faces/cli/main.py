@@ -34,6 +34,7 @@ VERBS: Mapping[str, tuple[str, str]] = {
     "explain": ("toolrt.faces.cli.explain", "Say who decides about a call, and why."),
     "test": ("toolrt.faces.cli.test", "Run the tests of tools and rules."),
     "approvals": ("toolrt.faces.cli.approvals", "Look at calls that wait for a person; decide."),
+    "breakers": ("toolrt.faces.cli.breakers", "Look at what kept failing; close breakers."),
     "history": ("toolrt.faces.cli.history", "Look at what was called, and what came of it."),
     "schema": ("toolrt.faces.cli.schema", "Print the JSON Schema of the files, for editors."),
     "doctor": ("toolrt.faces.cli.doctor", "Say what works on this machine."),

@@ -7,7 +7,10 @@ import click
 
 from toolrt.core.redaction import redacted_value
 from toolrt.core.results import SCHEMA
+from toolrt.faces.cli.bounds import bounds
 from toolrt.faces.cli.caller import Guise, as_option, caller_of, seen_by
+from toolrt.faces.cli.circuits import Circuit, open_tools
+from toolrt.faces.cli.durations import seconds
 from toolrt.faces.cli.list import described
 from toolrt.faces.cli.names import compiled_files, complete_tool, require_tool
 from toolrt.faces.cli.options import Settings, Verb
@@ -44,20 +47,33 @@ def verb(settings: Settings, *, tool: str, resolved: bool, as_: Guise | None) ->
         screen.show(document, lambda: _resolved_text(entry))
         return Exit.OK
     is_hidden = entry.name in hidden
+    circuit = open_tools(snapshot, files, settings).get(entry.name)
+    told = described(entry, is_hidden=is_hidden, circuit=circuit)
     screen.show(
-        {"schema": SCHEMA, **described(entry, is_hidden=is_hidden), **_limits(entry)},
-        lambda: _text(entry, files, screen, is_hidden=is_hidden),
+        {"schema": SCHEMA, **told, **_limits(entry)},
+        lambda: _text(entry, files, screen, circuit, is_hidden=is_hidden),
     )
     return Exit.OK
 
 
-def _text(tool: "ToolEntry", files: "LoadedFiles", screen: Screen, *, is_hidden: bool) -> str:
+def _text(
+    tool: "ToolEntry",
+    files: "LoadedFiles",
+    screen: Screen,
+    circuit: Circuit | None,
+    *,
+    is_hidden: bool,
+) -> str:
     call = one_line(signature(tool.name, tool.input_schema))
     name, _, arguments = call.partition("(")
     parts = [f"{screen.paint(name, bold=True)}({arguments}", ""]
     parts += [f"  {line}".rstrip() for line in visible(tool.description.strip()).split("\n")]
     parts += ["", *_parameter_lines(tool, screen)]
-    facts = [*_facts(tool, files), ["hidden", "the rules hide it from you" * is_hidden]]
+    not_now = tool.unavailable or (circuit.reason if circuit else None) or ""
+    facts = [
+        *_facts(tool, files, not_now),
+        ["hidden", "the rules hide it from you" * is_hidden],
+    ]
     parts += aligned([fact for fact in facts if fact[1]])
     return "\n".join(parts)
 
@@ -77,7 +93,7 @@ def _parameter_row(each: Parameter) -> list[str]:
     return [one_line(cell) for cell in cells]
 
 
-def _facts(tool: "ToolEntry", files: "LoadedFiles") -> Iterator[list[str]]:
+def _facts(tool: "ToolEntry", files: "LoadedFiles", not_now: str) -> Iterator[list[str]]:
     from toolrt.faces.cli.findings import from_here  # noqa: PLC0415 - `--help` loads no runtime
 
     idempotent = ", may be repeated" if tool.is_idempotent else ""
@@ -89,10 +105,11 @@ def _facts(tool: "ToolEntry", files: "LoadedFiles") -> Iterator[list[str]]:
     yield ["effect", f"{tool.effect}{idempotent}"]
     yield ["timeout", _timeout_text(timeout.total, timeout.attempt, timeout.connect)]
     yield ["retry", _retry_text(retry.attempts, retry.initial, retry.max)]
+    yield from bounds(tool.manifest)
     yield ["tags", one_line(", ".join(tool.tags))]
     yield ["version", one_line(tool.version or "")]
     yield ["deprecated", one_line(tool.deprecated or "")]
-    yield ["unavailable", one_line(tool.unavailable or "")]
+    yield ["unavailable", one_line(not_now)]
     yield ["defined", f"{from_here(files.root, tool.file)}:{tool.line}"]
 
 
@@ -123,16 +140,6 @@ def _retry_text(attempts: int, initial: float, longest: float) -> str:
     return f"at most {attempts} attempts where a repeat is safe, {waits}"
 
 
-def seconds(value: float) -> str:
-    """A duration as people write it: `250ms`, `10s`, `5m`, `2h`."""
-    if value < 1:
-        return f"{value * 1000:g}ms"
-    for size, unit in ((3600, "h"), (60, "m")):
-        if value >= size and value % size == 0:
-            return f"{value / size:g}{unit}"
-    return f"{value:g}s"
-
-
 def _size(count: int) -> str:
     return f"{count // 1000}KB" if count % 1000 == 0 else f"{count}B"
 
@@ -143,6 +150,9 @@ def _limits(tool: "ToolEntry") -> dict[str, Any]:
         "instructions": tool.instructions,
         "timeout_s": manifest.timeout.model_dump(),
         "retry": manifest.retry.model_dump(),
+        "breaker": manifest.breaker.model_dump() if manifest.breaker else None,
+        "rate": manifest.rate.model_dump() if manifest.rate else None,
+        "concurrency": manifest.concurrency,
         "bound": dict(tool.parameters.bound),
     }
 

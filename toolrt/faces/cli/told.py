@@ -8,7 +8,7 @@ import sys
 import time
 from typing import TYPE_CHECKING
 
-from toolrt.core.results import Failure, Pause, ToolResult
+from toolrt.core.results import Failure, Pause, ToolResult, nothing_of
 from toolrt.faces.cli.bugs import show_trace
 from toolrt.faces.cli.durations import ahead
 from toolrt.faces.cli.endings import explained, reported
@@ -25,6 +25,7 @@ _NEXT = {
     "unavailable": "doctor",
     "approval-unavailable": "doctor",
     "approval-denied": "approvals list --state denied",
+    "circuit-open": "breakers list",
     "unknown-tool": "list",
 }
 """Code of a failure -> the verb that helps; for every other code it is `show`."""
@@ -56,7 +57,7 @@ def tell(
     if cause:
         _tell_cause(screen, cause)
     if result.status == "partial":
-        screen.say("partial: there was more; `result.max_size` says how much is shown")
+        screen.say(f"partial: there was more; {_where_more_is(settings, result)}")
     return of_result(result)
 
 
@@ -112,9 +113,18 @@ def _text(result: ToolResult) -> str:
     """What a successful call shows: its text, else its data as JSON."""
     if result.error or result.pause:
         return ""
-    if result.text or result.data is None or result.data == "":
-        return visible(result.text.removesuffix("\n"))
-    return visible(json.dumps(result.data, ensure_ascii=False, indent=2))
+    shown = result.for_user or result
+    if shown.data == "" and shown.text == nothing_of(result.tool):
+        return ""  # it is the data that are shown here, and there are none
+    if shown.text or shown.data is None or shown.data == "":
+        return visible(shown.text.removesuffix("\n"))
+    return visible(json.dumps(shown.data, ensure_ascii=False, indent=2))
+
+
+def _where_more_is(settings: "Settings", result: ToolResult) -> str:
+    if result.context.get("spilled"):
+        return f"all of it: {settings.command(f'history output {result.call_id}')}"
+    return "`result.max_size` says how much is shown"
 
 
 def _message(failure: Failure) -> str:

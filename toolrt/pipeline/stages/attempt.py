@@ -4,15 +4,17 @@ The first try runs by itself; tenacity is entered only when it failed and may be
 Statements E1 to E10 of the semantics are kept here.
 """
 
+import math
 from collections.abc import Callable, Coroutine
 from typing import Any
 
 from toolrt.catalog.snapshot import ToolEntry
 from toolrt.core.calls import Invocation
-from toolrt.core.errors import AttemptTimeoutError, CallError
+from toolrt.core.errors import AttemptTimeoutError, BindingError, CallError
 from toolrt.core.results import Answer, Failure, Outcome
 from toolrt.pipeline.budget import FULL
 from toolrt.pipeline.deadline import late
+from toolrt.pipeline.guarding import guarded, is_guarded, waits_for_turns
 from toolrt.pipeline.judging import judge, message_of
 from toolrt.pipeline.retrying import MIN_ATTEMPT_S, Retrying
 from toolrt.pipeline.stage import Chain, Equipment
@@ -40,10 +42,11 @@ class _Trying:
 
         What it needs of the tool is looked up here and not per call.
         """
-        call, keep, never_waits = self._call(), self.equipment.deadlines.keep, self._never_waits()
+        keep, never_waits = self.equipment.deadlines.keep, self._never_waits()
+        call = guarded(self._call(), self.entry, self.equipment, is_kept=not never_waits)
         begin = self._begin() or call
         shortest_s = MIN_ATTEMPT_S
-        attempt_s, budget = self.entry.manifest.timeout.attempt, self.retrying.budget
+        attempt_s, budget = self._attempt_s(), self.retrying.budget
         monotonic, again = self.equipment.clock.monotonic, self.again
         judged = self.entry if self.entry.shaping.failed_when is not None else None
 
@@ -71,14 +74,19 @@ class _Trying:
 
         return once
 
+    def _attempt_s(self) -> float:
+        """How long one may take; where it waits for its turn, its own time begins after that."""
+        return math.inf if waits_for_turns(self.entry) else self.entry.manifest.timeout.attempt
+
     def _never_waits(self) -> bool:
-        """Whether the binding's word is that its call needs no deadline, and no secret is late."""
-        return getattr(self.entry.binding, "never_waits", False) and not self._runs_commands()
+        """Whether the call needs no deadline: by the binding's word, no secret is late, no turn."""
+        says_so: bool = getattr(self.entry.binding, "never_waits", False)
+        return says_so and not self._runs_commands() and not waits_for_turns(self.entry)
 
     def _begin(self) -> Begin | None:
         """How a binding gives an answer that there is no need to wait for, if it can."""
         begin: Begin | None = getattr(self.entry.binding, "begin", None)
-        return None if self._runs_commands() else begin
+        return None if self._runs_commands() or is_guarded(self.entry) else begin
 
     def _runs_commands(self) -> bool:
         return bool(self.entry.references) and self.equipment.references.runs_commands
@@ -101,21 +109,42 @@ class _Trying:
         try:
             return await self.retrying.run(invocation, error, once)
         except CallError as last:
-            return self._final(last, invocation)
+            return await self._settled(last, invocation)
+
+    async def _settled(self, error: CallError, invocation: Invocation) -> Outcome:
+        """How it ends: with the failure, unless the tool's `verify` knows better (E12)."""
+        found: Answer | CallError = error
+        if self.retrying.is_open_question(invocation, error):
+            try:
+                found = await self.retrying.settle(invocation, error)
+            except CallError as unknown:
+                found = unknown
+        return found if isinstance(found, Answer) else self._final(found, invocation)
 
     def _final(self, error: CallError, invocation: Invocation) -> Failure:
         """The failure that the caller sees: what is not known is said (E3, E5)."""
         details, message = dict(error.details), message_of(self.entry, error)
         if invocation.failed:
             details["failed_attempts"] = [one.error for one in invocation.failed]
-        is_retryable = self.retrying.may_caller_repeat(invocation, error)
-        if not self.retrying.is_in_doubt(invocation, error):
-            return Failure(error.code, message, error.hint, is_retryable, details)
+        retrying, is_open = self.retrying, details.get("verify") == "unknown"
+        if not is_open and not retrying.is_in_doubt(invocation, error):
+            is_retryable = retrying.may_caller_repeat(invocation, error)
+            return Failure(
+                error.code,
+                message,
+                error.hint,
+                is_retryable,
+                details,
+                isinstance(error, BindingError) and error.target_fault,
+                retrying.may_have_applied(invocation, error),
+            )
         details["outcome"] = "unknown"
         code = error.code
-        if code != "timeout" and not self.entry.is_idempotent:
+        if is_open or (code != "timeout" and not self.entry.may_repeat):
             details["cause"] = code
             code = "unknown-outcome"
         message = f"{message}; it is not known whether it took effect"
-        is_retryable = self.entry.is_idempotent and not invocation.is_orphaned
-        return Failure(code, message, _CHECK_FIRST, is_retryable, details)
+        is_retryable = self.entry.may_repeat and not invocation.is_orphaned
+        return Failure(
+            code, message, _CHECK_FIRST, is_retryable, details, may_have_applied=True
+        )

@@ -2,14 +2,12 @@
 
 from collections.abc import Iterator
 
+from toolrt.catalog.links import DEEPEST
 from toolrt.catalog.snapshot import Snapshot, ToolEntry
 from toolrt.core.calls import Invocation
 from toolrt.core.errors import RefusedError
 from toolrt.core.names import did_you_mean
 from toolrt.schemas.plain import without_surrogates
-
-DEEPEST = 4
-"""How many calls may stand above one (E14)."""
 
 
 def plain_name(name: object) -> str:

@@ -1,7 +1,8 @@
-"""prepare: parameters that the caller fills, before anything looks at the arguments.
+"""prepare: what rewrites the arguments, before anything looks at them.
 
-A parameter with `default_from` gets the caller's value where the model gave none. Bound ones
-(`from`) are added after the model's own arguments were checked, by the validate stage.
+First the before-hooks, then parameters with `default_from`, which get the caller's value where the
+model gave none. Bound ones (`from`) are added after the arguments were checked, by the validate
+stage. An approved call does not come by here: its arguments stand.
 """
 
 from collections.abc import Mapping
@@ -9,12 +10,33 @@ from typing import Any
 
 from toolrt.catalog.snapshot import ToolEntry
 from toolrt.core.calls import Caller, Invocation
-from toolrt.core.results import Outcome
+from toolrt.core.errors import CallError
+from toolrt.core.results import Failure, Outcome
+from toolrt.pipeline.hooking import edited
 from toolrt.pipeline.stage import Chain, Equipment
 
 
-def prepare(entry: ToolEntry, _equipment: Equipment, following: Chain) -> Chain:
-    """Fill `default_from` parameters; absent where a tool has none."""
+def prepare(entry: ToolEntry, equipment: Equipment, following: Chain) -> Chain:
+    """Run the before-hooks and fill `default_from` parameters; absent where a tool has neither."""
+    filling = fill(entry, equipment, following)
+    hooks = entry.hooks.before if entry.hooks is not None else ()
+    if not hooks:
+        return filling
+
+    async def handle(invocation: Invocation) -> Outcome:
+        given = invocation.arguments
+        if isinstance(given, dict):  # else `validate` says what is wrong
+            try:
+                invocation.arguments = await edited(hooks, given, invocation, equipment)
+            except CallError as error:
+                return Failure.of(error)
+        return await filling(invocation)
+
+    return handle
+
+
+def fill(entry: ToolEntry, _equipment: Equipment, following: Chain) -> Chain:
+    """Fill `default_from` parameters alone: of a call that is only looked at, nothing runs."""
     sources = entry.parameters.defaults_from
     if not sources:
         return following

@@ -10,6 +10,9 @@ from toolrt.core.calls import Invocation
 from toolrt.core.errors import CallError, RefusedError
 from toolrt.core.results import Failure, Outcome
 from toolrt.expressions.conditions import ConditionError
+from toolrt.expressions.scope import ABSENT, Scope
+from toolrt.expressions.slots import as_text
+from toolrt.expressions.templates import Template
 from toolrt.pipeline.roots import call_roots
 from toolrt.pipeline.stage import Chain, Equipment
 from toolrt.pipeline.stages.prepare import filled
@@ -63,7 +66,25 @@ def further_steps(entry: ToolEntry, *, binds: bool = True) -> list[Step]:
         steps.append(_check_form)
     if entry.rejections:
         steps.append(reject)
+    key = entry.idempotency_key
+    if key is not None and (not binds or key.parameters.isdisjoint(entry.asked)):
+        steps.append(key_namer(key))
     return steps
+
+
+def key_namer(key: Template) -> Step:
+    """Makes the idempotency key of a call: from its checked arguments, once for all attempts."""
+
+    def name(entry: ToolEntry, invocation: Invocation) -> None:
+        made = key.value(Scope.of(invocation, entry.vars))
+        text = "" if made is None or made is ABSENT else as_text(made)
+        if not text.strip():
+            message = f"`{key.source}` makes an empty idempotency key of these arguments"
+            hint = "give the arguments that it is made of"
+            raise RefusedError(message, code="invalid-arguments", hint=hint)
+        invocation.idempotency_key = text
+
+    return name
 
 
 def _check_form(entry: ToolEntry, invocation: Invocation) -> None:

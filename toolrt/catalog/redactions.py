@@ -1,0 +1,91 @@
+"""`result.redact` compiled: fields and patterns that nobody sees of a tool's answers.
+
+A name (`card`) or dotted path (`user.card`) is a field, wherever it stands; everything else is a
+regular expression, also in slashes (`/card/`) where it looks like a name.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from toolrt.core.faults import Fault, FaultError
+from toolrt.core.redaction import MASK
+from toolrt.expressions.patterns import Pattern, compile_pattern
+
+_FIELD = re.compile(r"[A-Za-z_$@][\w$-]*(?:\.[A-Za-z_$@][\w$-]*)*")
+_LEAST_SLASHED = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Redactions:
+    """Masks fields by name, in whatever case, and what patterns match, in texts and numbers.
+
+    `fields` are the last names of paths with the names before them, the nearest first.
+    """
+
+    fields: Mapping[str, tuple[tuple[str, ...], ...]]
+    patterns: tuple[Pattern, ...]
+
+    def text(self, text: str) -> str:
+        """`text` with every match masked."""
+        for pattern in self.patterns:
+            text = pattern.replaced(text, MASK)
+        return text
+
+    def value(self, value: Any, above: tuple[str, ...] = ()) -> Any:
+        """A copy of a JSON value with its fields and matches masked; names are masked by patterns.
+
+        `above` are the names of the fields that it stands in, the nearest first.
+        """
+        if isinstance(value, str):
+            return self.text(value)
+        if isinstance(value, dict):
+            return {self.text(name): self._member(name, value[name], above) for name in value}
+        if isinstance(value, list):
+            return [self.value(each, above) for each in value]
+        return MASK if self._is_matched(value) else value
+
+    def _member(self, name: str, value: Any, above: tuple[str, ...]) -> Any:
+        own = name.casefold()
+        if any(above[: len(path)] == path for path in self.fields.get(own, ())):
+            return MASK
+        return self.value(value, (own, *above))
+
+    def _is_matched(self, value: Any) -> bool:
+        """Whether a number, as it is written, holds a match."""
+        if not self.patterns or value is None or isinstance(value, bool):
+            return False
+        try:
+            digits = repr(value)
+        except ValueError:  # thousands of digits: no result may hold it anyway
+            return True
+        return any(pattern.is_in(digits) for pattern in self.patterns)
+
+
+def compile_redactions(written: Sequence[str], faults: list[Fault]) -> Redactions | None:
+    """Compile `result.redact`; faults are at its items. None where nothing is written."""
+    fields: dict[str, list[tuple[str, ...]]] = {}
+    patterns: list[Pattern] = []
+    for number, item in enumerate(written):
+        try:
+            found = _compiled(item)
+        except FaultError as error:
+            faults.extend(error.under("result", "redact", number))
+            continue
+        if isinstance(found, Pattern):
+            patterns.append(found)
+        else:
+            fields.setdefault(found[0], []).append(found[1:])
+    if not written:
+        return None
+    return Redactions({name: tuple(paths) for name, paths in fields.items()}, tuple(patterns))
+
+
+def _compiled(item: str) -> Pattern | tuple[str, ...]:
+    """The pattern, or the names of a path from the last to the first."""
+    if _FIELD.fullmatch(item):
+        return tuple(reversed(item.casefold().split(".")))
+    if len(item) >= _LEAST_SLASHED and item[0] == item[-1] == "/":
+        item = item[1:-1]
+    return compile_pattern(item)

@@ -1,0 +1,201 @@
+"""Counts what became of calls, tool by tool; the page of metrics is made of it when somebody asks.
+
+A call adds a number to a list and to a sum. All else waits until the list is long, or is read.
+What is counted outlives generations: a tool that is compiled again goes on with its meter.
+"""
+
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from typing import Final, Literal
+
+from toolrt.core.calls import Invocation
+from toolrt.core.errors import CODES
+from toolrt.core.results import ToolResult
+from toolrt.observe.metrics import Distribution, Reading
+
+BOUNDS_S: Final = (0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0)
+"""Upper bounds of the histogram of how long calls take."""
+
+MOST_SERIES: Final = 2000
+"""Tools with their statuses and codes that are told apart; what comes later is `(other)`."""
+
+OTHER: Final = "(other)"
+UNKNOWN: Final = "(unknown)"
+"""Stands for every name that is no tool's: a name that a model made up is never a label."""
+
+BYTES_A_TOKEN: Final = 4
+
+By = Literal["caller", "tool", "approval"]
+"""Who made the call: who uses tools, another call (E14), or somebody who runs what was approved."""
+
+_MOST_RECENT = 1024
+_OF_SCHEMA = frozenset({"invalid-arguments", "missing-arguments"})
+_End = tuple[str, str, By]
+_PLAIN: Final[_End] = ("success", "", "caller")
+
+
+class Latency:
+    """How long calls took: those within each bound, all of them, and their sum in seconds."""
+
+    __slots__ = ("_sum_s", "_within", "recent")
+
+    def __init__(self) -> None:
+        self.recent: list[float] = []
+        self._within = [0] * (len(BOUNDS_S) + 1)
+        self._sum_s = 0.0
+
+    def add(self, time_s: float) -> None:
+        self.recent.append(time_s)
+        if len(self.recent) > _MOST_RECENT:
+            self.settle()
+
+    def settle(self) -> None:
+        """Sort what came lately into the buckets."""
+        recent = self.recent
+        recent.sort()
+        for place, bound in enumerate(BOUNDS_S):
+            self._within[place] += bisect_right(recent, bound)
+        self._within[-1] += len(recent)
+        self._sum_s += sum(recent)
+        recent.clear()
+
+    @property
+    def count(self) -> int:
+        return self._within[-1] + len(self.recent)
+
+    def distribution(self) -> Distribution:
+        self.settle()
+        return Distribution(BOUNDS_S, tuple(self._within), self._sum_s)
+
+
+class Meter:
+    """What became of the calls of one tool. `is_kept`: its answers are, for a while."""
+
+    __slots__ = (
+        "_ends", "_latencies", "_meters", "_plain", "attempts", "bytes_", "degraded", "hits",
+        "is_kept", "misses", "retries", "throttled", "tool", "violations",
+    )  # fmt: skip
+
+    def __init__(self, tool: str, meters: "Meters") -> None:
+        self.tool = tool
+        self.is_kept = False
+        self.attempts = self.retries = self.hits = self.misses = 0
+        self.throttled = self.violations = self.bytes_ = 0
+        self.degraded: Counter[str] = Counter()
+        self._meters = meters
+        self._ends: Counter[_End] = Counter({_PLAIN: 0})
+        self._plain = Latency()
+        self._latencies: dict[str, Latency] = {}
+
+    def note(self, invocation: Invocation, result: ToolResult) -> None:
+        """Count a call that somebody made who uses tools; most went well at the first try."""
+        if invocation.attempts != 1 or invocation.marks is not None or result.status != "success":
+            self.add(invocation, result, "caller")
+            return
+        recent = self._plain.recent
+        recent.append(result.time_s)
+        self.bytes_ += invocation.shown_bytes
+        if self.is_kept:
+            self.misses += 1
+        if len(recent) > _MOST_RECENT:
+            self._plain.settle()
+
+    def add(self, invocation: Invocation, result: ToolResult, by: By) -> None:
+        """Count any call."""
+        code = result.error.code if result.error is not None else ""
+        end = (result.status, code if code in CODES or not code else "other", by)
+        if code == "unknown-tool" and self.tool != UNKNOWN:
+            self._meters.unknown.add(invocation, result, by)
+        elif end not in self._ends and not self._meters.has_room(self):
+            self._meters.other.add(invocation, result, by)
+        else:
+            self._count(invocation, result, end)
+
+    def _count(self, invocation: Invocation, result: ToolResult, end: _End) -> None:
+        self._ends[end] += 1
+        self._latencies.setdefault(result.status, Latency()).add(result.time_s)
+        self.attempts += invocation.attempts
+        self.retries += len(invocation.failed)
+        self.violations += end[1] in _OF_SCHEMA and not invocation.attempts
+        self.hits += invocation.is_cached
+        self.misses += self.is_kept and bool(invocation.attempts) and not invocation.is_cached
+        self.bytes_ += max(invocation.shown_bytes, len(result.text))
+        if invocation.marks is not None:
+            self.degraded.update(_WAYS & {*invocation.marks.get("fallback", ())})
+
+    def readings(self) -> Iterator[Reading]:
+        """All that was counted; nothing of a tool that nobody called."""
+        plain = self._plain.count
+        if not plain and not self._latencies and not self.throttled:
+            return
+        tool = self.tool
+        for (status, code, by), count in self._ends.items():
+            total = count + (plain if (status, code, by) == _PLAIN else 0)
+            if total:
+                yield Reading("toolrt_calls_total", (tool, status, code, by), total)
+        yield from self._times()
+        yield Reading("toolrt_attempts_total", (tool,), self.attempts + plain)
+        yield Reading("toolrt_retries_total", (tool,), self.retries)
+        yield Reading("toolrt_schema_violations_total", (tool,), self.violations)
+        yield Reading("toolrt_throttled_calls_total", (tool,), self.throttled)
+        yield Reading("toolrt_result_tokens_total", (tool,), self.bytes_ // BYTES_A_TOKEN)
+        if self.is_kept or self.hits or self.misses:
+            yield Reading("toolrt_cache_hits_total", (tool,), self.hits)
+            yield Reading("toolrt_cache_misses_total", (tool,), self.misses)
+        for way, count in self.degraded.items():
+            yield Reading("toolrt_degraded_calls_total", (tool, way), count)
+
+    def calls(self) -> int:
+        return sum(self._ends.values()) + self._plain.count
+
+    def _times(self) -> Iterator[Reading]:
+        latencies = dict(self._latencies)
+        name = "toolrt_call_duration_seconds"
+        if self._plain.count:
+            plain = self._plain.distribution()
+            more = latencies.pop("success", None)
+            whole = plain if more is None else plain.plus(more.distribution())
+            yield Reading(name, (self.tool, "success"), whole)
+        for status, latency in latencies.items():
+            yield Reading(name, (self.tool, status), latency.distribution())
+
+
+_WAYS = frozenset({"tool", "value", "stale"})
+"""How a fallback stood in for a tool."""
+
+
+class Meters:
+    """The meters of a runtime."""
+
+    def __init__(self) -> None:
+        self._made: dict[str, Meter] = {}
+        self._series = 0
+        self.other, self.unknown = Meter(OTHER, self), Meter(UNKNOWN, self)
+
+    def of(self, tool: str, *, is_kept: bool) -> Meter:
+        """The meter of a tool of the project."""
+        meter = self._made.get(tool) or self._new(tool)
+        meter.is_kept = is_kept and meter is not self.other
+        return meter
+
+    def has_room(self, meter: Meter) -> bool:
+        """Whether there may be one more series, which is counted then."""
+        if meter is self.other or meter is self.unknown:
+            return True
+        if self._series >= MOST_SERIES:
+            return False
+        self._series += 1
+        return True
+
+    def readings(self) -> Iterable[Reading]:
+        """All that was counted."""
+        for meter in (*self._made.values(), self.other, self.unknown):
+            yield from meter.readings()
+        yield Reading("toolrt_unknown_tool_calls_total", (), self.unknown.calls())
+
+    def _new(self, tool: str) -> Meter:
+        if self._series >= MOST_SERIES:
+            return self.other
+        self._series += 1
+        return self._made.setdefault(tool, Meter(tool, self))

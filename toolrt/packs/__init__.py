@@ -1,0 +1,1 @@
+"""Tools that come with toolrt, for manifests to name; they know `core` and `expressions` alone."""

@@ -1,0 +1,62 @@
+"""An edit as pure text: where the old text stands, and what is closest to it where it does not."""
+
+from difflib import get_close_matches
+from typing import Final
+
+from toolrt.core.errors import ToolError
+from toolrt.packs.refusals import visible
+
+_MOST_LINES: Final = 5000
+_LONGEST_LINE: Final = 200
+"""What is looked through for something close; more would take too long."""
+_MOST_PLACES: Final = 10
+
+
+def places(text: str, old: str, shown: str, *, everywhere: bool) -> list[int]:
+    """Where `old` stands in `text`: once, or `everywhere`. Raises ToolError."""
+    found = _found(text, old)
+    if not found:
+        message = f"the text in `old` does not stand in `{shown}`"
+        raise ToolError(message, code="not-found", hint=_nearest(text, old))
+    if len(found) > 1 and not everywhere:
+        lines = [line_of(text, at) for at in found[:_MOST_PLACES]]
+        more = ", …" if len(found) > _MOST_PLACES else ""
+        raise ToolError(
+            f"the text in `old` stands {len(found)} times in `{shown}`:"
+            f" lines {', '.join(map(str, lines))}{more}",
+            code="ambiguous",
+            hint="add lines around it until it is the only one, or send `all: true`",
+        )
+    return found
+
+
+def line_of(text: str, at: int) -> int:
+    """The number of the line that a place is in, from 1."""
+    return text.count("\n", 0, at) + 1
+
+
+def _found(text: str, old: str) -> list[int]:
+    found: list[int] = []
+    at = text.find(old)
+    while at >= 0:
+        found.append(at)
+        at = text.find(old, at + len(old))
+    return found
+
+
+def _nearest(text: str, old: str) -> str:
+    """What to do about an old text that is not there."""
+    lines = text.split("\n")
+    wanted = [" ".join(line.split()) for line in old.strip("\n").split("\n")]
+    squeezed = [" ".join(line.split()) for line in lines]
+    for number in range(len(squeezed) - len(wanted) + 1):
+        if squeezed[number : number + len(wanted)] == wanted:
+            return f"at line {number + 1} it stands with other white space: copy it from there"
+    first = next((line for line in wanted if line), "")
+    known = [line[:_LONGEST_LINE] for line in squeezed[:_MOST_LINES]]
+    close = get_close_matches(first[:_LONGEST_LINE], known, n=1, cutoff=0.6)
+    if not close:
+        return "read the file again, and copy the text exactly, white space included"
+    number = known.index(close[0])
+    line = visible(lines[number].strip()[:_LONGEST_LINE])
+    return f"closest is line {number + 1}: {line}"
