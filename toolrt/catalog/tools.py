@@ -26,9 +26,10 @@ from toolrt.core.faults import Fault, child
 from toolrt.core.faults import Path as FaultPath
 from toolrt.expressions.references import Reference
 from toolrt.loading.layers import Layer, Layered
-from toolrt.loading.loader import WrittenTool, validated
+from toolrt.loading.loader import WrittenTool
 from toolrt.loading.problems import mended, spelt
 from toolrt.loading.resets import reset_faults
+from toolrt.loading.validation import validated
 from toolrt.manifest import planned
 from toolrt.manifest.longform import long_tool
 from toolrt.manifest.parameters import Parameters
@@ -318,7 +319,8 @@ class _Compiling:
     def _may_have_default(self, kind: str) -> bool:
         """Whether defaults for the kind are written somewhere, but wrong."""
         broken = self.workshop.files.broken_defaults
-        return any((one.document.file, kind) in broken for one in self.layered.layers)
+        is_wrong = any((one.document.file, kind) in broken for one in self.layered.layers)
+        return is_wrong or not self.workshop.files.knows.defaults
 
     def _names_wrong_option(self, fault: Fault, kind: str) -> bool:
         """Whether a fault is about an option of the kind that was left out, being wrong itself."""
