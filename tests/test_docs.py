@@ -21,7 +21,7 @@ from toolrt.manifest.limits import Retry, Timeout
 from toolrt.manifest.parameters import OWN_WORDS
 from toolrt.manifest.policy import Approval, PoliciesFile, Rule
 from toolrt.manifest.project import ProjectFile
-from toolrt.manifest.result import ResultOptions
+from toolrt.manifest.result import Hitl, ResultOptions
 from toolrt.manifest.scalars import duration_s, size_bytes
 from toolrt.manifest.target import Auth, Target
 from toolrt.manifest.tool import ToolManifest, ToolsFile
@@ -36,6 +36,7 @@ MODELS: list[tuple[str, type[BaseModel], tuple[str, ...], str]] = [
     ("`timeout`", Timeout, (), ""),
     ("`retry`", Retry, (), ""),
     ("`result`", ResultOptions, planned.TOOL, "result."),
+    ("`hitl`", Hitl, planned.TOOL, "hitl."),
     ("A target", Target, planned.TOOLS_FILE, "targets.*."),
     ("`auth`", Auth, planned.TOOLS_FILE, "targets.*.auth."),
     *((f"`{name}`", kind(name).spec, LATER_OPTIONS, f"{name}.") for name in KINDS),

@@ -114,6 +114,7 @@ class Runtime:
         )
         self._notices = Notices(self._gateway, self._registry)
         state.memory.questions.on_new = self._notices.asked
+        state.memory.questions.identities = lambda: self._registry.current.identities
         self.approvals = Approvals(self._gateway, state.memory.questions)
         self.call = self._gateway.call
         self.preview = self._gateway.preview
@@ -213,6 +214,7 @@ async def open(  # noqa: A001 - `toolrt.open` is how it reads
         allow_foreign=allow_foreign,
         attended=attended,
     )
+    del compiled  # the first generation goes like any other
     try:
         async with following(runtime.reloader, clock or SystemClock(), is_on=watch):
             yield runtime

@@ -15,9 +15,10 @@ from toolrt.observe.journal import Journal
 from toolrt.pipeline.memory import Memory
 from toolrt.pipeline.recollection import Recollection
 from toolrt.policy.questions import Questions
-from toolrt.stores.base import Database
+from toolrt.stores import approval_retention
+from toolrt.stores.base import Database, Session
 from toolrt.stores.key import given_key, lasting_key
-from toolrt.stores.moments import Moment, SystemMoments
+from toolrt.stores.moments import Moment, Moments, SystemMoments
 from toolrt.stores.sqlite import SqliteDatabase
 
 DEFAULT_STATE = ".toolrt/state.db"
@@ -61,6 +62,8 @@ class State:
             mode=options.mode,
             retention_s=options.retention,
         )
+        if options.retention is not None:
+            journal.prune_more = _Old(journal, moments, options.retention).prune
         questions = Questions(database, key, moments, journal.audit)
         return cls(database, Memory(questions, journal, Recollection(journal)))
 
@@ -68,6 +71,21 @@ class State:
         """Write what is left and let go of the database."""
         await self.memory.journal.close()
         await self.database.close()
+
+
+@dataclass(frozen=True, slots=True)
+class _Old:
+    """Finished approvals, kept for as long as the journal is."""
+
+    journal: Journal
+    moments: Moments
+    retention_s: float
+
+    def prune(self, session: Session) -> bool:
+        """Remove a first few; whether there may be more."""
+        now, audit = self.moments.now(), self.journal.audit
+        count = approval_retention.removed_old(session, self.retention_s, now, audit=audit)
+        return count >= approval_retention.MOST
 
 
 class _MomentsOf:

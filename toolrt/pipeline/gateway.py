@@ -194,8 +194,9 @@ class Gateway:
 
         `caller` stands in for the one of the record where it brings credentials.
         """
-        invocation = self._begin(record.tool, arguments_of(record), caller or caller_of(record))
         snapshot = self._registry.current
+        caller = caller or caller_of(record, snapshot.identities)
+        invocation = self._begin(record.tool, arguments_of(record), caller)
         invocation.generation = snapshot.generation
         invocation.approval = record
         plan: Plan | None = None
@@ -215,17 +216,18 @@ class Gateway:
         await self._journal.kept(invocation, result, plan.told if plan else None)
         return result
 
-    async def recheck(self, record: Approval, arguments: dict[str, Any]) -> dict[str, Any]:
+    async def recheck(self, record: Approval, arguments: dict[str, Any]) -> Invocation:
         """`arguments` as they would run for `record`: checked and decided anew, nothing runs.
 
         Raises:
             CallError: schema or policy refuse them.
         """
-        invocation = self._begin(record.tool, arguments, caller_of(record))
         snapshot = self._registry.current
+        invocation = self._begin(record.tool, arguments, caller_of(record, snapshot.identities))
+        invocation.generation = snapshot.generation
         plan = self._plan(snapshot, record.tool, invocation).admit(invocation, snapshot)
         await _dry(fold((revalidate, authorize), plan.entry, self._equipment, _unmade)(invocation))
-        return dict(invocation.arguments)
+        return invocation
 
     def rendered(
         self, entry: ToolEntry, arguments: Mapping[str, Any], caller: Caller

@@ -202,7 +202,12 @@ _JOURNAL: tuple[Statement, ...] = (
     Guard("journal_kept", "journal", "DELETE", f"NOT {PRUNING}", "the journal is kept"),
 )
 
-MIGRATIONS: tuple[tuple[Statement, ...], ...] = ((_META, *_APPROVALS, *_GRANTS, *_JOURNAL),)
+_ENDED = "CREATE INDEX approvals_ended ON approvals (ended_wall) WHERE ended_wall IS NOT NULL"
+
+MIGRATIONS: tuple[tuple[Statement, ...], ...] = (
+    (_META, *_APPROVALS, *_GRANTS, *_JOURNAL),
+    (_ENDED,),
+)
 """Migration n leads from version n to n + 1; the version is the number of those made."""
 
 VERSION = len(MIGRATIONS)

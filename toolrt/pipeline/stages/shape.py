@@ -16,6 +16,8 @@ from toolrt.core.errors import BindingError, CallError
 from toolrt.core.redaction import Redactor, without_credentials
 from toolrt.core.results import Answer, Failure, Outcome, Pause, ToolResult
 from toolrt.expressions.scope import ABSENT, Scope
+from toolrt.pipeline.asking import sensitive_of
+from toolrt.pipeline.sensitive import Mask, Sensitive
 from toolrt.pipeline.stage import Equipment
 from toolrt.schemas.plain import MAX_DIGITS, without_surrogates
 from toolrt.schemas.values import to_plain
@@ -43,6 +45,7 @@ class Shape:
         "name",
         "redactor",
         "references",
+        "sensitive",
         "shaping",
     )
 
@@ -55,6 +58,7 @@ class Shape:
         self.references = equipment.references
         self.redactor: Redactor = equipment.references.redactor
         self.is_selective = entry.shaping.select is not None or entry.shaping.text is not None
+        self.sensitive = Sensitive(entry.parameters.schema) if sensitive_of(entry) else None
 
     def result(self, invocation: Invocation, outcome: Outcome) -> ToolResult:
         """The result of a call; what goes wrong in here is a failure of the tool, too."""
@@ -71,8 +75,12 @@ class Shape:
         rules = self.entry.path_rules
         if rules is not None and failure.code == "execution-failed" and not failure.hint:
             failure = replace(failure, hint=rules.hint(invocation.arguments))
-        failure = told(failure, self.redactor, self.max_size)
-        return failed_result(invocation, self.entry.name, failure)
+        return failed_result(invocation, self.entry.name, self.told(invocation, failure))
+
+    def told(self, invocation: Invocation, failure: Failure) -> Failure:
+        """What a caller, and the record of an approval, may know of a failure of the tool."""
+        mask = self.sensitive.mask(invocation.arguments) if self.sensitive else None
+        return told(failure, self.redactor, self.max_size, mask)
 
     def _success(self, invocation: Invocation, answer: Answer) -> ToolResult:
         data = answer.value
@@ -206,19 +214,26 @@ def _preview(data: Any, size: int, max_bytes: int) -> dict[str, Any]:
     return {"spilled": None, "bytes": size, "preview": head}
 
 
-def told(failure: Failure, redactor: Redactor, max_bytes: int = _REFUSAL_BYTES) -> Failure:
-    """What a caller may know of a failure: no secret, no credential, and no more than a result."""
+def told(
+    failure: Failure, redactor: Redactor, max_bytes: int = _REFUSAL_BYTES, mask: Mask | None = None
+) -> Failure:
+    """What a caller may know of a failure: no secret, no credential, and no more than a result.
+
+    `mask` takes out what else nobody may know, before anything is cut (O2).
+    """
 
     def short(text: str) -> str:
         whole = without_surrogates(text)
+        whole = mask(whole) if mask else whole
         return cut_text(without_credentials(redactor.excerpt(whole)), max_bytes)
 
+    details = _plain(failure.details)
     return Failure(
         failure.code,
         short(failure.message) or _NO_WORD,
         short(failure.hint) if failure.hint else None,
         failure.retryable,
-        _bounded(redactor.value(_plain(failure.details), short), max_bytes),
+        _bounded(redactor.value(mask(details) if mask else details, short), max_bytes),
     )
 
 
