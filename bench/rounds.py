@@ -26,9 +26,10 @@ class Figure:
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """Seconds of this process and its children, and seconds on the wall."""
+    """Seconds of this process and its children, of this process alone, and on the wall."""
 
     cpu_s: float
+    own_cpu_s: float
     wall_s: float
 
 
@@ -51,6 +52,12 @@ def cpu_ratio(costs: Costs, name: str, limit: str) -> float:
     return median(a.cpu_s / b.cpu_s for a, b in zip(costs[name], costs[limit], strict=True))
 
 
+def own_cpu_ratio(costs: Costs, name: str, limit: str) -> float:
+    """The same of this process alone, for what children cost is not ours to change."""
+    pairs = zip(costs[name], costs[limit], strict=True)
+    return median(a.own_cpu_s / b.own_cpu_s for a, b in pairs)
+
+
 def wall_ratio(costs: Costs, name: str, limit: str) -> float:
     """Median over the rounds of time of `name` / time of `limit`."""
     return median(a.wall_s / b.wall_s for a, b in zip(costs[name], costs[limit], strict=True))
@@ -63,10 +70,11 @@ def show(*figures: Figure) -> None:
 
 async def _cost_of(call: Call, times: int) -> Cost:
     gc.collect()
-    cpu_s, wall_s = _cpu_s(), time.perf_counter()
+    cpu_s, own_s, wall_s = _cpu_s(), time.process_time(), time.perf_counter()
     for _ in range(times):
         await call()
-    return Cost(_cpu_s() - cpu_s, time.perf_counter() - wall_s)
+    wall_s, own_s = time.perf_counter() - wall_s, time.process_time() - own_s
+    return Cost(_cpu_s() - cpu_s, own_s, wall_s)
 
 
 def _cpu_s() -> float:

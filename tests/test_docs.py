@@ -17,11 +17,11 @@ from toolrt.bindings.limits import Limits
 from toolrt.core.errors import CODES
 from toolrt.faces.cli.main import VERBS, cli
 from toolrt.manifest import planned
-from toolrt.manifest.limits import Breaker, Rate, Retry, Timeout
+from toolrt.manifest.limits import Breaker, Cache, Rate, Retry, Timeout
 from toolrt.manifest.parameters import OWN_WORDS
 from toolrt.manifest.policy import Approval, PoliciesFile, Rule
 from toolrt.manifest.project import ProjectFile
-from toolrt.manifest.result import ResultOptions
+from toolrt.manifest.result import Fallback, Hitl, IdempotencyKey, Poll, ResultOptions, Verify
 from toolrt.manifest.scalars import duration_s, size_bytes
 from toolrt.manifest.target import Auth, Target
 from toolrt.manifest.tool import ToolManifest, ToolsFile
@@ -37,7 +37,13 @@ MODELS: list[tuple[str, type[BaseModel], tuple[str, ...], str]] = [
     ("`retry`", Retry, (), ""),
     ("`breaker`", Breaker, (), ""),
     ("`rate`", Rate, (), ""),
+    ("`cache`", Cache, (), ""),
+    ("`fallback`", Fallback, (), ""),
+    ("`verify`", Verify, (), ""),
+    ("`idempotency_key`", IdempotencyKey, (), ""),
+    ("`poll`", Poll, (), ""),
     ("`result`", ResultOptions, planned.TOOL, "result."),
+    ("`hitl`", Hitl, planned.TOOL, "hitl."),
     ("A target", Target, planned.TOOLS_FILE, "targets.*."),
     ("`auth`", Auth, planned.TOOLS_FILE, "targets.*.auth."),
     *((f"`{name}`", kind(name).spec, LATER_OPTIONS, f"{name}.") for name in KINDS),

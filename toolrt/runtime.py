@@ -116,6 +116,7 @@ class Runtime:
         )
         self._notices = Notices(self._gateway, self._registry)
         state.memory.questions.on_new = self._notices.asked
+        state.memory.questions.identities = lambda: self._registry.current.identities
         self.approvals = Approvals(self._gateway, state.memory.questions)
         self.call = self._gateway.call
         self.preview = self._gateway.preview

@@ -16,12 +16,12 @@ from toolrt.pipeline.memory import Memory
 from toolrt.pipeline.recollection import Recollection
 from toolrt.pipeline.spilling import Spills
 from toolrt.policy.questions import Questions
-from toolrt.stores import breakers
-from toolrt.stores.base import Database
+from toolrt.stores import approval_retention, breakers
+from toolrt.stores.base import Database, Session
 from toolrt.stores.cache import KeptAnswers
 from toolrt.stores.idempotency import KeyedCalls
 from toolrt.stores.key import given_key, lasting_key
-from toolrt.stores.moments import Moment, SystemMoments
+from toolrt.stores.moments import Moment, Moments, SystemMoments
 from toolrt.stores.private import is_there
 from toolrt.stores.sqlite import SqliteDatabase
 
@@ -66,6 +66,8 @@ class State:
             mode=options.mode,
             retention_s=options.retention,
         )
+        if options.retention is not None:
+            journal.prune_more = _Old(journal, moments, options.retention).prune
         questions = Questions(database, key, moments, journal.audit)
         recollection = Recollection(journal)
         spills = Spills(database, moments, redactor or Redactor())
@@ -100,6 +102,21 @@ async def stored_breakers(root: Path, project: ProjectFile) -> list[breakers.Sto
         return await database.read(breakers.listed)
     finally:
         await database.close()
+
+
+@dataclass(frozen=True, slots=True)
+class _Old:
+    """Finished approvals, kept for as long as the journal is."""
+
+    journal: Journal
+    moments: Moments
+    retention_s: float
+
+    def prune(self, session: Session) -> bool:
+        """Remove a first few; whether there may be more."""
+        now, audit = self.moments.now(), self.journal.audit
+        count = approval_retention.removed_old(session, self.retention_s, now, audit=audit)
+        return count >= approval_retention.MOST
 
 
 class _MomentsOf:

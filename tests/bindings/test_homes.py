@@ -201,3 +201,31 @@ async def test_s5_a_link_in_place_of_all_homes_is_not_followed(temporary, tmp_pa
     assert names_in(canary) == ["0"]
     assert names_in(canary / "0") == ["kept"]
     assert list(temporary.iterdir()) == []
+
+
+async def test_s5_what_was_left_on_a_loop_that_is_gone_goes_with_the_next_return(temporary):
+    homes = Homes()
+
+    async def leave():
+        home = Path(homes.lend())
+        (home / ".rc").touch()
+        homes.take_back(str(home))
+        return home
+
+    left = await asyncio.to_thread(lambda: asyncio.run(leave()))
+    other = homes._made()
+    await asyncio.sleep(0.15)
+    homes.take_back(other)
+    assert await gone(left)
+    await homes.close()
+    assert list(temporary.iterdir()) == []
+
+
+def test_a_home_may_come_back_when_no_loop_runs_any_more(temporary):
+    homes = Homes()
+    home = Path(homes.lend())
+    (home / ".rc").touch()
+    homes.take_back(str(home))
+    assert asyncio.run(gone(home))
+    asyncio.run(homes.close())
+    assert list(temporary.iterdir()) == []

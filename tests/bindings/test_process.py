@@ -8,26 +8,29 @@ import shutil
 import signal
 import threading
 import time
+import weakref
 from pathlib import Path
 
 import pytest
 
 from tests.limits import AT_ONCE_S, Memory
-from toolrt.bindings import group
+from toolrt.bindings import exit_watch, spawn
+from toolrt.bindings.launch import launch, launch_by_popen
 from toolrt.bindings.limits import Limits, set_limits
+from toolrt.bindings.os_text import encoded
 from toolrt.bindings.outputs import Captured, Drain
 from toolrt.bindings.process import FLOOD_BYTES, ProcessRequest, ProcessRunner
 from toolrt.core.errors import BindingError
 
 pytestmark = pytest.mark.anyio
 
-ENV = {"PATH": "/usr/bin:/bin", "LANG": "C.UTF-8"}
+ENV = {b"PATH": b"/usr/bin:/bin", b"LANG": b"C.UTF-8"}
 
 
 def request(*argv, **more):
     executable = shutil.which(argv[0])
-    options = {"env": ENV, "cwd": "/", "limits": Limits().rlimits(), **more}
-    return ProcessRequest(executable, argv, **options)
+    options = {"env": ENV, "cwd": b"/", "limits": Limits().rlimits(), **more}
+    return ProcessRequest(encoded(executable), tuple(map(encoded, argv)), **options)
 
 
 def script(text, *arguments, **more):
@@ -67,10 +70,24 @@ async def runner():
     assert children_of_ours() is None
 
 
+@pytest.fixture
+def way(request, monkeypatch):
+    """How children are started: as this interpreter does, or the long way that works anywhere."""
+    monkeypatch.setattr(spawn, "launch", request.param)
+
+
+def both_ways(test):
+    ways = pytest.mark.parametrize(
+        "way", [launch, launch_by_popen], ids=["shortest", "by popen"], indirect=True
+    )
+    return ways(pytest.mark.usefixtures("way")(test))
+
+
 async def run(runner, what):
     return await runner.start(what).finished()
 
 
+@both_ways
 async def test_a_child_ends_with_its_code_and_output(runner):
     done = await run(runner, script("echo out; echo err >&2; exit 3"))
     assert (done.exit_code, done.signal) == (3, None)
@@ -79,16 +96,19 @@ async def test_a_child_ends_with_its_code_and_output(runner):
     assert 0 < done.time_s < 30
 
 
+@both_ways
 async def test_s12_signal_death_is_told_from_an_exit(runner):
     done = await run(runner, script("kill -SEGV $$"))
     assert (done.exit_code, done.signal) == (None, signal.SIGSEGV)
 
 
+@both_ways
 async def test_s5_the_environment_is_exactly_the_given_one(runner):
-    done = await run(runner, request("env", env={"A": "1", "B": "zwei 2"}))
+    done = await run(runner, request("env", env={b"A": b"1", b"B": b"zwei 2"}))
     assert done.stdout.whole() == b"A=1\nB=zwei 2\n"
 
 
+@both_ways
 async def test_s6_child_has_three_streams_own_session_umask_077_and_no_stdin(runner):
     text = "umask; ls /proc/$$/fd; wc -c; cut -d' ' -f5-7 /proc/$$/stat; echo $$; pwd"
     leak = os.open("/dev/null", os.O_RDONLY)
@@ -162,6 +182,7 @@ async def test_s9_flood_is_killed_with_its_group_and_memory_stays_flat(runner):
     assert [members(pid) for pid in pids] == [set()] * 20
 
 
+@both_ways
 async def test_s10_limits_hold_in_the_child(runner):
     limits = Limits(cpu="7s", memory="4GiB", file_size="2MiB", open_files=99).rlimits()
     done = await run(
@@ -174,7 +195,7 @@ async def test_s10_limits_hold_in_the_child(runner):
 async def test_s10_children_that_a_child_has_already_are_limited_too(runner):
     process = runner.start(script("(sleep 30 & sleep 30; true) & wait"))
     await asyncio.sleep(0.2)
-    set_limits(process.pid, ((resource.RLIMIT_NOFILE, (77, 77)),))
+    set_limits(process.pid, ((resource.RLIMIT_NOFILE, (77, 77)),), runner.births)
     limits = [resource.prlimit(pid, resource.RLIMIT_NOFILE) for pid in members(process.pid)]
     assert limits == [(77, 77)] * 4
     process.abandon()
@@ -187,6 +208,7 @@ async def test_s10_address_space_and_process_count_are_limited_only_when_asked()
     assert dict(Limits(processes=50).rlimits())[resource.RLIMIT_NPROC] == (50, 50)
 
 
+@both_ways
 async def test_large_stdin_is_fed_without_deadlock(runner):
     text = os.urandom(3_000_000)
     done = await run(runner, request("cat", stdin=text, keep_bytes=8_000_000))
@@ -203,26 +225,36 @@ async def test_child_that_stops_reading_half_way_is_no_fault(runner):
     assert done.stdout.whole() == b"x" * 10
 
 
+@both_ways
 @pytest.mark.parametrize(
     ("change", "code", "message"),
     [
-        ({"executable": "/no/such"}, "unavailable", "program `true` was not found"),
-        ({"executable": "/etc/passwd"}, "execution-failed", "found but is not executable"),
-        ({"cwd": "/no/such"}, "execution-failed", "working folder cannot be entered: no such file"),
-        ({"argv": ("true", *["x" * 100_000] * 60)}, "invalid-arguments", "longer than the system"),
+        ({"executable": b"/no/such"}, "unavailable", "program `true` was not found"),
+        ({"executable": b"/etc/passwd"}, "execution-failed", "found but is not executable"),
+        (
+            {"cwd": b"/no/such"},
+            "execution-failed",
+            "working folder cannot be entered: no such file",
+        ),
+        (
+            {"argv": (b"true", *[b"x" * 100_000] * 60)},
+            "invalid-arguments",
+            "longer than the system",
+        ),
     ],
 )
 async def test_spawn_that_fails_has_sent_nothing(runner, change, code, message):
-    good = {"executable": "/bin/true", "argv": ("true",), "env": ENV, "cwd": "/"}
+    good = {"executable": b"/bin/true", "argv": (b"true",), "env": ENV, "cwd": b"/"}
     with pytest.raises(BindingError, match=message) as caught:
         runner.start(ProcessRequest(**{**good, **change}))
     assert (caught.value.code, caught.value.sent) == (code, "never")
     assert not caught.value.retryable
 
 
+@both_ways
 async def test_no_descriptors_left_is_retryable_and_leaks_none(runner):
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    fed = ProcessRequest("/bin/true", ("true",), ENV, "/", stdin=b"x")
+    fed = ProcessRequest(b"/bin/true", (b"true",), ENV, b"/", stdin=b"x")
     for room in range(7):
         resource.setrlimit(resource.RLIMIT_NOFILE, (open_descriptors() - 1 + room, hard))
         try:
@@ -275,6 +307,7 @@ async def test_e13_whoever_waits_is_let_go_within_100_ms(runner):
     assert [task.cancelled() for task in tasks] == [True] * len(SHAPES)
 
 
+@both_ways
 async def test_s7_child_that_obeys_term_may_clean_up(runner, tmp_path):
     text = f"trap 'echo bye; echo done > {tmp_path}/note; exit 0' TERM; echo on; sleep 30 & wait"
     task = asyncio.ensure_future(run(runner, script(text)))
@@ -367,7 +400,7 @@ async def test_runs_on_the_loop_of_any_thread(runner):
 
 
 async def test_without_pidfd_the_end_is_found_by_looking(runner, monkeypatch):
-    monkeypatch.setattr(group, "_pidfd", lambda _pid: None)
+    monkeypatch.setattr(exit_watch, "_pidfd", lambda _pid: None)
     done = await run(runner, script("sleep 0.05; echo hi; exit 3"))
     assert (done.exit_code, done.stdout.whole()) == (3, b"hi\n")
     task = asyncio.ensure_future(run(runner, script("sleep 30")))
@@ -376,6 +409,7 @@ async def test_without_pidfd_the_end_is_found_by_looking(runner, monkeypatch):
     await asyncio.wait([task])
 
 
+@both_ways
 async def test_status_that_somebody_else_took_is_lost_not_success(runner):
     process = runner.start(script("exit 3"))
     os.waitpid(process.pid, 0)  # noqa: ASYNC222 - the rival is the point
@@ -427,3 +461,53 @@ async def test_s12_forty_at_once_killed_at_random_are_told_apart_and_leave_nothi
     pids = await asyncio.gather(*(one(number) for number in range(40)))
     await runner.close()
     assert [members(pid) for pid in pids] == [set()] * 40
+
+
+async def test_what_is_over_is_let_go_of_without_the_collector(runner):
+    gc.disable()
+    try:
+        process = runner.start(script("echo hi; sleep 0.03; echo ho >&2"))
+        gone = weakref.ref(process)
+        await process.finished()
+        del process
+        assert gone() is None
+    finally:
+        gc.enable()
+
+
+async def test_s9_a_child_that_soon_fills_its_pipes_is_read_before_it_ends(runner):
+    text = "head -c 300000 /dev/zero; head -c 300000 /dev/zero >&2; sleep 0.03"
+    done = await run(runner, script(text))
+    assert len(done.stdout.whole()) == 300000
+    assert done.stderr.cut == 300000 - 65536
+
+
+@both_ways
+@pytest.mark.parametrize(
+    "change",
+    [{"executable": b"/no/such"}, {"cwd": b"/no/such"}, {"argv": (b"true", b"x" * 200_000)}, {}],
+)
+async def test_neither_descriptors_nor_zombies_gather_over_many_children(runner, change):
+    good = {"executable": b"/bin/true", "argv": (b"true",), "env": ENV, "cwd": b"/"}
+    asked = ProcessRequest(**{**good, **change})
+    await run(runner, request("true"))
+    before = open_descriptors()
+    for _ in range(50):
+        with contextlib.suppress(BindingError):
+            await run(runner, asked)
+    assert open_descriptors() == before
+    assert children_of_ours() is None
+
+
+async def test_s6_stdin_is_dev_null_whoever_has_closed_the_descriptor_that_was_kept(
+    runner, tmp_path
+):
+    assert (await run(runner, request("cat"))).stdout.whole() == b""
+    (tmp_path / "file").write_text("not for the child")
+    kept = runner.null.descriptor()
+    other = os.open(tmp_path / "file", os.O_RDONLY)
+    os.dup2(other, kept)
+    assert (await run(runner, request("cat"))).stdout.whole() == b""
+    assert runner.null.descriptor() != kept
+    os.close(kept)
+    os.close(other)

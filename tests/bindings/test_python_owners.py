@@ -5,7 +5,7 @@ import gc
 
 import pytest
 
-from toolrt.testing import ManualClock, open_files, write_files
+from toolrt.testing import open_files, write_files
 
 pytestmark = pytest.mark.anyio
 

@@ -65,7 +65,7 @@ def test_a12_show_tells_all_that_somebody_has_to_know(invoke):
         "bank.pay",
         "Large payments are looked at.",
         "large\n",
-        "1 yes from anybody who may approve; 0 so far",
+        "a yes of anybody who may approve; none so far",
         "pending, expires in 30 minutes",
         "  amount: 2000\n",
         '    - "paid %s %s"\n    - A1\n    - "2000"\n',
@@ -78,7 +78,10 @@ def test_a12_show_is_a_document_for_programs(invoke):
     shown = document(invoke("approvals", "show", asked(invoke), "-o", "json"))
 
     assert (shown["schema"], shown["state"], shown["rules"]) == ("toolrt/v1", "pending", ["large"])
-    assert shown["terms"]["groups"] == [{"roles": [], "principals": [], "count": 1, "have": 0}]
+    assert shown["terms"]["groups"] == [
+        {"roles": [], "principals": [], "count": 1, "have": 0, "exclude_requester": False}
+        | {"rules": ["large"]}
+    ]
     assert shown["will_run"]["argv"] == ["printf", "paid %s %s", "A1", "2000"]
     assert shown["arguments"] == {"invoice": "A1", "amount": 2000}
 
@@ -258,7 +261,7 @@ def test_a3_a_later_decision_hears_of_the_first(invoke, as_user):
     assert "error[already-decided]: bank.pay: it has been decided: approved by boss, " in (
         other.stderr
     )
-    assert other.stderr.splitlines()[-1] == f"try: toolrt approvals show {approval[:8]}"
+    assert other.stderr.splitlines()[-1] == f"try: toolrt approvals cancel {approval[:8]}"
 
 
 def test_a10_two_people_are_needed_and_not_the_one_who_asked(invoke, project, as_user):
@@ -274,7 +277,10 @@ def test_a10_two_people_are_needed_and_not_the_one_who_asked(invoke, project, as
 
     assert (own.exit_code, "whoever asked may not decide this" in own.stderr) == (4, True)
     assert "pending" in first.stdout
-    assert "2 yes from anybody who may approve, not ann; 1 so far" in first.stdout
+    assert (
+        "1 of 2 yeses; another is needed, of anybody who may approve (not you, not the requester)"
+        in first.stdout
+    )
     assert early.exit_code in {1, 6}
     assert "approved, run it within 30 minutes" in second.stdout
 

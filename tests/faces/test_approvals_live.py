@@ -11,7 +11,7 @@ import sys
 import time
 
 import pytest
-from bank import asked, document, state, write_bank
+from bank import TWO, asked, document, state, write_bank
 
 pytestmark = pytest.mark.realtime
 
@@ -241,3 +241,31 @@ def test_what_is_asked_for_is_prompted_on_a_terminal(invoke, terminal):
     approving.until("refunded A1 12")
 
     assert approving.process.wait(10) == 0
+
+
+def test_a10_a_call_that_waits_is_told_of_a_yes_that_is_not_enough(invoke, start, project, as_user):
+    write_bank(project, TWO)
+    waiting = start(*PAY, "--wait")
+    approval = pending(invoke)
+    as_user("fay")
+    invoke("approvals", "approve", approval)
+    lines = iter(waiting.stderr.readline, "")
+    told = next(line for line in lines if line.startswith("1 of 2 yeses"))
+    as_user("fin")
+    invoke("approvals", "approve", approval)
+    stdout, _ = waiting.communicate(timeout=20)
+
+    assert told == (
+        "1 of 2 yeses; another is needed, of anybody who may approve (not fay, not you, who asked)\n"
+    )
+    assert stdout == "paid A1 2000\n"
+
+
+def test_a10_a_key_that_is_not_enough_says_who_else_must(invoke, terminal, project):
+    write_bank(project, TWO)
+    invoke(*PAY, "--as", "ann")
+    watching = terminal("approvals", "watch")
+    watching.until(KEYS)
+    watching.type("a")
+
+    watching.until("is pending: 1 of 2 yeses; another is needed, of anybody who may approve (not")

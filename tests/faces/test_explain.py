@@ -37,7 +37,7 @@ def test_the_rule_that_decides_stands_first_and_every_other_has_a_line(invoke):
 
     assert done.exit_code == 6
     assert said[0] == "ask the rule `big` asks a person: Big sums need finance."
-    assert "approval a yes of role finance, not by who asks, within 30m (confirm)" in said
+    assert "approval a yes of role finance (not the requester), within 30m (confirm)" in said
     assert 'big ask matches `when` is true: args.a > 500 && !("finance" in caller.roles)' in said
     assert "rest allow matches it has no condition" in said
     assert "never" not in done.stdout

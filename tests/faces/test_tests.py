@@ -89,6 +89,60 @@ def test_as_json_lines_each_test_is_one(invoke):
     ]  # fmt: skip
 
 
+@pytest.fixture
+def passes(project):
+    """The tests without the one that fails."""
+    lines = TESTS.splitlines(keepends=True)
+    (project / "tools.d" / "g.yaml").write_text("".join(x for x in lines if "goodbye" not in x))
+
+
+@pytest.mark.parametrize(("percent", "status"), [("66", 0), ("66.6", 0), ("67", 1), ("100", 1)])
+@pytest.mark.usefixtures("passes")
+def test_too_little_coverage_fails_with_the_rules_that_no_test_matches(invoke, percent, status):
+    done = invoke("test", "--coverage", percent)
+
+    assert done.exit_code == status
+    assert done.stdout.endswith("(66.7 %), never: late\n")
+    wanted = f"tests cover 2 of 3 rules, and --coverage wants {percent} %: late matched in no test"
+    assert (wanted in done.stderr) == bool(status)
+
+
+@pytest.mark.usefixtures("passes")
+def test_enough_coverage_does_not_mend_a_test_that_fails(invoke, project):
+    (project / "tools.d" / "g.yaml").write_text(TESTS)
+
+    assert invoke("test", "--coverage", "10").exit_code == 1
+
+
+@pytest.mark.usefixtures("passes")
+def test_the_document_says_what_coverage_was_wanted(invoke):
+    done = invoke("test", "--coverage", "80", "-o", "json")
+    document = json.loads(done.stdout)
+
+    assert (done.exit_code, document["ok"], document["failed"]) == (1, False, 0)
+    assert document["coverage"]["required"] == 80
+    assert document["coverage"]["missed"] == ["late"]
+
+
+@pytest.mark.usefixtures("passes")
+def test_where_there_are_no_rules_they_are_all_covered(invoke, project):
+    (project / "policies.d" / "p.yaml").write_text("default: allow\n")
+
+    assert invoke("test", "--coverage", "100").exit_code == 0
+
+
+@pytest.mark.parametrize("percent", ["101", "-1", "much", "nan"])
+def test_a_coverage_is_a_percentage(invoke, percent):
+    assert invoke("test", "--coverage", percent).exit_code == 2
+
+
+def test_coverage_is_of_all_tests(invoke):
+    done = invoke("test", "--coverage", "50", "-k", "bob")
+
+    assert done.exit_code == 2
+    assert "`-k`" in done.stderr
+
+
 def test_a_junit_report_is_xml_whatever_the_tests_say(invoke, project):
     odd = TESTS.replace("stdout: hello ann}, expect: {text: goodbye}", 'stdout: "<a>&\\u0001"}')
     odd = odd.replace("Greet.\n", "Greet.\n").replace(

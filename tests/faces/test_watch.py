@@ -85,6 +85,28 @@ def test_a_broken_file_is_shown_and_the_last_good_generation_stays(watched, watc
     shown.wait_for("reloaded: ~ echo (timeout 5s -> 6s)")
 
 
+def test_files_that_are_mended_are_told_to_be_sound_again(watched, watch):
+    shown = watch()
+    shown.wait_for("hi")
+    replace(watched.tools, ECHO.replace("timeout", "timeot"))
+    shown.wait_for("not reloaded")
+    replace(watched.tools, ECHO)
+
+    shown.wait_for("sound again: the files are those of generation 1, which is in force")
+
+
+def test_l6_a_changed_constant_that_a_rule_reads_is_told_and_waits(watched, watch):
+    project = watched.root / "toolrt.yaml"
+    project.write_text("vars: {word: loud}\n")
+    replace(watched.rules, RULES.replace('"loud"', "vars.word"))
+    shown = watch()
+    shown.wait_for("hi")
+    replace(project, "vars: {word: soft}\n")
+
+    shown.wait_for("not reloaded: deny rule `loud` reads `vars.word`, which changes; generation 1")
+    shown.wait_for("would be: ~ vars.word (loud -> soft)")
+
+
 def test_l6_a_lost_rule_is_told_and_how_it_is_confirmed(watched, watch):
     shown = watch()
     shown.wait_for("hi")

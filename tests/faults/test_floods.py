@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+from pathlib import Path
 
 import pytest
 
@@ -41,13 +42,13 @@ FILES = {
 
 
 def processes():
-    return {pid for pid in os.listdir("/proc") if pid.isdigit() and _parent(pid) == os.getpid()}
+    """The children of this one."""
+    return {each.name for each in Path("/proc").glob("[0-9]*") if _parent(each) == os.getpid()}
 
 
-def _parent(pid):
+def _parent(folder):
     try:
-        with open(f"/proc/{pid}/stat") as file:
-            return int(file.read().rpartition(") ")[2].split()[1])
+        return int((folder / "stat").read_text().rpartition(") ")[2].split()[1])
     except OSError:
         return 0
 

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 import toolrt
-from tests.faults import full
+from tests.faults import full, read_only
 from tests.faults.ledger import ANN, SEED, amount, show, write_ledger
 from tests.limits import AT_ONCE_S
 
@@ -93,6 +93,67 @@ async def test_a21_with_a_broken_store_no_question_is_asked_nothing_runs_and_rea
 
     assert lines(root) == []
     assert path.read_bytes() == before
+
+
+def newer(path):
+    with sqlite3.connect(path) as connection:
+        connection.execute("PRAGMA user_version = 1000")
+    connection.close()
+
+
+def a_folder(path):
+    path.unlink()
+    path.mkdir()
+
+
+def a_pipe(path):
+    path.unlink()
+    os.mkfifo(path)
+
+
+def a_link(path):
+    path.symlink_to(path.rename(path.with_name("elsewhere")))
+
+
+@pytest.mark.parametrize("harm", [newer, a_folder, a_pipe, a_link])
+async def test_a21_what_is_no_store_of_ours_lets_nothing_through_and_is_left_as_it_is(
+    root, path, caplog, harm
+):
+    approved = await used(root, 2)
+    harm(path)
+    before = {each.name: each.lstat()[:2] for each in path.parent.iterdir()}
+    async with toolrt.open(root) as runtime:
+        assert told(await ask(runtime)) == "approval-unavailable"
+        assert told(await ask(runtime, "0")) == "approval-unavailable"
+        with pytest.raises(toolrt.ToolrtError):
+            await runtime.approvals.run(approved)
+        assert (await runtime.call("ledger.look", {})).data == 0
+
+    assert lines(root) == []
+    assert {each.name: each.lstat()[:2] for each in path.parent.iterdir()} == before
+    assert str(path) in caplog.text
+
+
+@pytest.mark.parametrize("is_there", [True, False])
+def test_a21_where_nothing_can_be_written_no_question_is_asked_and_reads_go_on(tmp_path, is_there):
+    write_ledger(tmp_path)
+    if is_there:
+        asyncio.run(used(tmp_path, 2))
+    mount = 'mount --bind "$1" "$1" && mount -o remount,bind,ro "$1" && shift && exec "$@"'
+    private = ["unshare", "--mount", "--map-root-user", "sh", "-c", mount, "sh", str(tmp_path)]
+    path = os.pathsep.join([str(Path(toolrt.__file__).parent.parent), *sys.path])
+    done = subprocess.run(
+        [*private, sys.executable, "-W", "ignore", read_only.__file__, str(tmp_path)],
+        env={**os.environ, "PYTHONPATH": path}, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    if done.returncode and not done.stdout and "Traceback" not in done.stderr:
+        pytest.skip(f"no mounts of its own here: {done.stderr.strip()}")
+    assert done.returncode == 0, done.stderr
+    seen = json.loads(done.stdout)
+
+    assert seen == {"asked": "approval-unavailable", "approved": "approval-unavailable", "look": 0}
+    assert "may be written" in done.stderr
+    assert (tmp_path / ".toolrt").exists() is is_there
 
 
 @pytest.mark.parametrize("is_open", [True, False])

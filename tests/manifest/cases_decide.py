@@ -217,11 +217,11 @@ RULES = [
 APPROVAL = [
     Works("policies.approval policies.approval.approvers policies.approval.approvers.roles",
         approval("«approvers: {roles: [finance]}»"), terms(lambda each: each.groups[0].roles),
-        ("finance",), ()),
+        ("finance",), (), warned=["too-few-approvers"]),
     Works("policies.approval.approvers.principals", approval("«approvers: {principals: [ann]}»"),
         terms(lambda each: each.groups[0].principals), ("ann",), ()),
     Works("policies.approval.count", approval("«count: 2»"),
-        terms(lambda each: each.groups[0].count), 2, 1),
+        terms(lambda each: each.groups[0].count), 2, 1, warned=["too-few-approvers"]),
     Works("policies.approval.exclude_requester", approval("«exclude_requester: true»"),
         terms(lambda each: each.exclude_requester), True, False),
     Works("policies.approval.ttl", approval("«ttl: 5m»"), terms(lambda each: each.ttl_s), 300.0,

@@ -4,6 +4,7 @@ import asyncio
 import json
 import sqlite3
 from contextlib import closing
+from dataclasses import replace
 
 import pytest
 
@@ -75,7 +76,11 @@ async def test_a1_a_call_that_asks_comes_back_paused_and_runs_nothing(opened):
         result = await desk.call()
         document = result.document()
         assert document["status"] == "paused"
-        assert document["pause"].keys() == {"approval_id", "mode", "fields", "expires_at", "url"}
+        told = {"rules", "needs", "reopened"}
+        assert document["pause"].keys() == {
+            *("approval_id", "mode", "fields", "expires_at", "url"),
+            *told,
+        }
         assert desk.calls == []
         assert await desk.state(result.pause.approval_id) == "pending"
 
@@ -596,12 +601,13 @@ async def test_a13_what_comes_from_the_caller_cannot_be_edited(opened):
     )
     async with opened(tool) as desk:
         approval = await desk.asked(caller=Caller("ann", tenant="acme"))
+        boss = replace(BOSS, tenant="acme")
         with pytest.raises(RefusedError) as refused:
-            await desk.approvals.approve(approval, BOSS, edits={"tenant": "other"})
+            await desk.approvals.approve(approval, boss, edits={"tenant": "other"})
         assert refused.value.code == "invalid-arguments"
         assert "`tenant`" in refused.value.message
         assert await desk.state(approval) == "pending"
-        await desk.approvals.approve(approval, BOSS, edits={"tenant": "acme", "amount": 1})
+        await desk.approvals.approve(approval, boss, edits={"tenant": "acme", "amount": 1})
         assert (await desk.approvals.run(approval)).status == "success"
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from toolrt.core.calls import Caller
 from toolrt.runtime import load
-from toolrt.testing import ManualClock, open_files, write_files
+from toolrt.testing import open_files, write_files
 
 pytestmark = pytest.mark.anyio
 

@@ -79,6 +79,45 @@ async def test_a_notice_says_who_asks_why_and_until_when():
             }
 
 
+async def test_a_notice_tells_every_rule_that_asks_and_whose_yes_it_needs():
+    tools = TOOLS.replace(
+        "tool: string, view", "rules: string, needs: string, reason: string, view"
+    )
+    tools = tools.replace("{{ tool }}", "{{ rules }}{{ needs }}{{ reason }}")
+    rules = """
+rules:
+- {id: a, decide: ask, tools: [pay], reason: Look., approval: {approvers: {roles: [finance]}}}
+- {id: b, decide: ask, tools: [pay], reason: Look twice., approval: {count: 2}}
+default: allow
+"""
+    async with open_files(project(tools, rules)) as runtime:
+        with stubbed(runtime, {"tell": lambda _: None}) as calls:
+            await runtime.call("pay", {"amount": 5}, ANN)
+            await until(lambda: calls)
+            told = calls[0].arguments
+    assert told["rules"] == "a, b"
+    assert told["reason"].startswith("Look (rule `a`); Look twice (rule `b`); ")
+    assert "a yes of role finance (not the requester), for rule `a`" in told["needs"]
+    assert "2 yeses of anybody who may approve (not the requester), for rule `b`" in told["needs"]
+
+
+async def test_o1_a_known_secret_in_an_argument_is_in_no_notice(monkeypatch):
+    monkeypatch.setenv("PAY_KEY", "sup3rs3cret-value")
+    tools = TOOLS.replace(
+        "{amount: integer}", "{amount: string, pin: {type: string, sensitive: true}}"
+    )
+    tools = tools.replace(
+        'command: [echo, "{{ amount }}"]',
+        'command: {argv: [echo, "{{ amount }}{{ pin }}"], env: {K: "${env:PAY_KEY}"}}',
+    )
+    async with open_files(project(tools)) as runtime:
+        with stubbed(runtime, {"tell": lambda _: None}) as calls:
+            await runtime.call("pay", {"amount": "of sup3rs3cret-value", "pin": "1"}, ANN)
+            await until(lambda: calls)
+            assert "sup3rs3cret-value" not in repr(calls)
+            assert "of ***" in calls[0].arguments["view"]
+
+
 async def test_a_question_that_is_open_already_is_not_told_again():
     async with open_files(project()) as runtime:
         with stubbed(runtime, {"tell": lambda _: None}) as calls:

@@ -127,3 +127,67 @@ class Client:
     async def size(self) -> int:
         return len(self._key)
 """
+
+
+SENSITIVE = """\
+tools:
+  login:
+    description: Log in.
+    parameters:
+      user: string
+      password: {type: string, sensitive: true}
+      pin: {type: integer, sensitive: true, required: false}
+      card:
+        type: object
+        required: false
+        additionalProperties: false
+        properties: {kind: {type: string}, number: {type: string, sensitive: true}}
+    command: [echo, "{{ user }}"]
+    effect: read
+"""
+GIVEN = {
+    "user": "ann",
+    "password": "correct horse",
+    "pin": 4711,
+    "card": {"kind": "visa", "number": "4111-2222"},
+}
+
+
+def refusing(_):
+    raise ToolError(
+        "correct horse of ann is wrong, pin=4711, card 4111-2222 (visa)",
+        hint="not 'correct horse'",
+        details={"tried": ["correct horse", 4711, {"4111-2222": "<correct horse>"}], "n": 471},
+    )
+
+
+async def test_o1_an_error_of_a_tool_shows_no_sensitive_argument_in_any_part():
+    async with open_files({"tools.d/t.yaml": SENSITIVE}) as rt:
+        with stubbed(rt, {"login": refusing}):
+            result = await rt.call("login", GIVEN)
+
+    assert result.error.message == "*** of ann is wrong, pin=***, card *** (visa)"
+    assert result.error.hint == "not '***'"
+    assert result.error.details == {"tried": ["***", "***", {"***": "<***>"}], "n": 471}
+
+
+async def test_o1_what_is_kept_of_an_approved_run_shows_no_secret_and_no_sensitive_argument():
+    def fail(_):
+        raise ToolError("correct horse", details={"key": "12345678", "odd": object()})
+
+    asks = SENSITIVE + "    hitl: confirm\n"
+    files = {"tools.d/t.yaml": asks + FILES["tools.d/t.yaml"].removeprefix("tools:\n")}
+    async with open_files(files, environ=ENVIRON) as rt:
+        await rt.call("t", {}, CALLER)
+        approval = (await rt.call("login", GIVEN)).pause.approval_id
+        boss = Caller("boss", may=frozenset({"approve"}))
+        await rt.approvals.approve(approval, boss)
+        with stubbed(rt, {"login": fail}):
+            result = await rt.approvals.run(approval)
+        record = await rt.approvals.get(approval)
+
+    assert result.error.code == "execution-failed"
+    assert record.state == "failed"
+    assert "correct horse" not in record.outcome
+    assert "12345678" not in record.outcome
+    assert json.loads(record.outcome)["error"]["message"] == "***"

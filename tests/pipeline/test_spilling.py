@@ -1,7 +1,6 @@
 """What was too long for a result: kept for its caller, read on in parts, bounded (M29 to M31)."""
 
 import json
-import os
 import random
 import stat
 
@@ -143,7 +142,7 @@ async def test_handles_are_128_random_bits_and_the_file_is_its_owners_alone(rt):
 
     assert len(handles) == 20
     assert {len(each) for each in handles} == {26}
-    assert stat.S_IMODE(os.stat(state).st_mode) == 0o600
+    assert stat.S_IMODE(state.stat().st_mode) == 0o600
 
 
 async def test_without_a_store_the_result_is_cut_and_says_so(tmp_path):

@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 from tests.policies import call, decided, loaded, policy, tool
 from toolrt.core.calls import Caller
 from toolrt.core.clock import ManualClock
-from toolrt.core.decisions import Group
+from toolrt.core.decisions import Group, Terms
 from toolrt.manifest.result import Hitl
 from toolrt.policy.history import History
+from toolrt.policy.terms import added, also, asked_by, strictest
 
 ALLOW = {"id": "allow", "decide": "allow", "tools": ["*"]}
 ASK = {"id": "ask", "decide": "ask", "tools": ["bank.*"]}
@@ -188,6 +189,40 @@ def test_what_several_rules_want_of_an_approval_holds_together():
     terms = decided(written(one, two)).terms
     assert terms.groups == (Group(("finance",)), Group(count=2))
     assert (terms.exclude_requester, terms.ttl_s) == (True, 300.0)
+
+
+def test_every_rule_that_asks_is_told_with_its_reason_and_what_it_wants():
+    one = {**ASK, "id": "a", "reason": "Look.", "approval": {"approvers": {"roles": ["finance"]}}}
+    two = {**ASK, "id": "b", "approval": {"count": 2, "exclude_requester": True, "ttl": "5m"}}
+    hitl = Hitl(mode="confirm", note="Mind.")
+    decision = decided(written(one, two), tools=[tool("bank.pay", hitl=hitl)])
+    a, b, own = decision.terms.asks
+    assert decision.rule == "a"
+    assert decision.reason == "Look (rule `a`); rule `b` asks; Mind (the tool itself)"
+    assert (a.rule, a.groups, a.ttl_s) == ("a", (Group(("finance",)),), None)
+    assert (b.rule, b.groups, b.exclude_requester, b.ttl_s) == ("b", (Group(count=2),), True, 300.0)
+    assert (own.rule, own.reason) == (None, "Mind.")
+
+
+def test_a_rule_that_asks_alone_is_told_by_its_reason_alone():
+    assert decided(written({**ASK, "reason": "Look."})).reason == "Look."
+    assert decided(written(ASK)).reason is None
+
+
+def test_terms_are_the_same_whoever_asks_for_them_and_can_be_read_back():
+    terms, other = (decided(written({**ASK, "id": name})).terms for name in ("a", "b"))
+    assert terms == other
+    assert Terms.of(terms.document()).asks == terms.asks
+
+
+def test_a13_an_edited_call_needs_what_it_asks_for_and_nothing_less_than_before():
+    before = strictest([asked_by(Terms((Group(("a",)),), ttl_s=60.0), "old", None)])
+    new = strictest([asked_by(Terms((Group(("b",)),), ttl_s=900.0), "new", "More.")])
+    both = also(new, before)
+    assert both.groups == (Group(("b",)), Group(("a",)))
+    assert (both.ttl_s, both.rules) == (60.0, ("new", "old"))
+    assert [each.rule for each in added(both, before)] == ["new"]
+    assert added(before, before) == ()
 
 
 def test_p18_history_counts_calls_that_were_let_through():

@@ -42,7 +42,65 @@ async def test_a_changed_tool_is_told_in_one_line(project, before, after, text):
 async def test_defaults_of_the_project_change_the_tools_that_they_reach(project):
     made = await changed(project, toolrt="defaults: {retry: {attempts: 3}}\n")
 
-    assert made.text == "~ echo (retry none -> 3)"
+    assert made.text == "~ echo (retry none -> 3)  ~ defaults.retry.attempts (none -> 3)"
+
+
+IDENTITIES = """\
+identities:
+- {os_user: ann, principal: ann, may: [call]}
+- {token_hash: abc, principal: eve}
+"""
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "text"),
+    [
+        ("vars: {limit: 500}", "vars: {limit: 5000}", "~ vars.limit (500 -> 5000)"),
+        ("vars: {}", "vars: {limit: 5}", "~ vars.limit (none -> 5)"),
+        ("vars: {a: {b: [1]}}", "vars: {a: {b: [2]}}", "~ vars.a.b ([1] -> [2])"),
+        ("vars: {a: 1}", "vars: {a: x, url: 'https://ann:hunter2@host'}",
+         "~ vars.a (1 -> x)  ~ vars.url (none -> https://***)"),
+        ("defaults: {}", "defaults: {http: {headers: {K: '${env:OLD}'}}}",
+         "~ defaults.http.headers.K"),
+        ("defaults: {http: {headers: {K: '${env:OLD}'}}}",
+         "defaults: {http: {headers: {K: '${env:NEW}'}}}", "~ defaults.http.headers.K"),
+        ("policy: required", "", "~ policy (required -> none)"),
+        ("builtins: []", "approvals: {when_unattended: deny}",
+         "~ approvals.when_unattended (none -> deny)  ~ builtins ([] -> none)"),
+        (IDENTITIES, IDENTITIES.replace("principal: eve", "principal: eve, roles: [a]"),
+         '~ identities.eve.roles (none -> ["a"])'),
+        (IDENTITIES, IDENTITIES.replace("abc", "abd"), "~ identities.eve.token_hash"),
+        (IDENTITIES, IDENTITIES + "- {os_user: x, principal: zoe}\n", "+ identities.zoe"),
+        (IDENTITIES, IDENTITIES.replace("- {token_hash: abc, principal: eve}\n", ""),
+         "- identities.eve"),
+        (IDENTITIES, IDENTITIES + "- {os_user: y, principal: eve}\n", "+ identities.eve.2"),
+        ("x-note: 1", "x-note: 2", ""),
+    ],
+)  # fmt: skip
+async def test_every_key_of_the_project_file_is_told_by_name(project, before, after, text):
+    (project.root / "toolrt.yaml").write_text(before + "\n")
+
+    assert (await changed(project, toolrt=after + "\n")).text == text
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "text"),
+    [
+        ("default: deny\n", "default: allow\n", "~ default (deny -> allow)"),
+        ("default: deny\n", "approval: {count: 2}\ndefault: deny\n",
+         "~ policies.d/rules.yaml approval.count (none -> 2)"),
+        ("default: deny\n", "limits: {asks: 3}\ndefault: deny\n",
+         "~ policies.d/rules.yaml limits.asks (none -> 3)"),
+    ],
+)  # fmt: skip
+async def test_what_a_file_says_for_all_its_rules_is_told(project, before, after, text):
+    assert (await changed(project, rules=RULES.replace(before, after))).text == text
+
+
+async def test_keys_are_in_the_document_by_name(project):
+    made = await changed(project, toolrt="vars: {limit: 5}\n")
+
+    assert made.document()["keys"] == {"vars.limit": "none -> 5"}
 
 
 async def test_settings_of_operators_change_tools(project):

@@ -79,8 +79,34 @@ async def test_a_broken_file_that_is_put_back_is_a_success_again(project):
         replace(project.tools, ECHO)
         outcome = await runtime.reload()
 
-        assert (outcome.is_accepted, outcome.is_new) == (True, False)
+        assert (outcome.is_accepted, outcome.is_new, outcome.is_mended) == (True, False, True)
+        assert outcome.document()["mended"]
         assert runtime.standing.reload_success
+
+
+async def test_files_that_are_sound_again_are_told_though_nobody_waits(project):
+    heard = []
+    async with project.open() as runtime:
+        runtime.on_reload(heard.append)
+        for tools in ("tools: 1\n", ECHO, ECHO, "tools: 1\n", ECHO.replace("5s", "6s")):
+            replace(project.tools, tools)
+            await runtime.reload("watch")
+        await asyncio.sleep(0)
+
+        told = [(one.is_accepted, one.is_mended, one.generation) for one in heard]
+        assert told == [(False, False, 1), (True, True, 1), (False, False, 1), (True, True, 2)]
+
+
+async def test_l6_a_loss_that_is_taken_back_is_told(project):
+    heard = []
+    async with project.open() as runtime:
+        runtime.on_reload(heard.append)
+        for rules in (RULES.replace("decide: deny", "decide: allow"), RULES):
+            replace(project.rules, rules)
+            await runtime.reload("watch")
+        await asyncio.sleep(0)
+
+        assert [one.is_accepted for one in heard] == [False, True]
 
 
 async def test_l2_a_missing_secret_is_no_error_and_is_there_once_somebody_asks_again(project):

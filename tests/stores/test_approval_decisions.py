@@ -6,6 +6,7 @@ import pytest
 from approval_desk import FOUR_EYES, TERMS
 
 from toolrt.core.decisions import Group
+from toolrt.stores.approval_decisions import Reasked, reopen
 
 pytestmark = pytest.mark.anyio
 
@@ -218,6 +219,32 @@ async def test_a13_an_edit_takes_the_place_of_what_was_asked(desk):
     assert desk.entries[-1] | {"actor": "ann", "before": "final-1"} == desk.entries[-1]
 
 
+async def test_a13_an_edit_brings_the_terms_of_what_it_makes_of_the_call(desk):
+    asked = await desk.ask()
+    desk.moments.advance(100)
+    reasked = Reasked(replace(FOUR_EYES, ttl_s=60.0), 2, "policy-2", ("two",), "Two must look.")
+    await desk.edit(asked.id, asked=reasked)
+
+    record = await desk.get(asked.id)
+    assert (record.rules, record.reason, record.terms) == (
+        ("two",),
+        "Two must look.",
+        reasked.terms,
+    )
+    assert record.expires == desk.moments.now().plus(60)
+    first = await desk.decide(asked.id, roles=())
+    assert first.record.state == "pending"
+    assert desk.entries[-2]["rules"] == ["two"]
+
+
+async def test_a13_an_edit_prolongs_no_question(desk):
+    asked = await desk.ask()
+    desk.moments.advance(100)
+    await desk.edit(asked.id, asked=Reasked(replace(TERMS, ttl_s=9000.0), 2, "policy-2"))
+
+    assert (await desk.get(asked.id)).expires == asked.expires
+
+
 async def test_a13_a_yes_to_other_arguments_does_not_count(desk):
     asked = await desk.ask(terms=FOUR_EYES)
     await desk.decide(asked.id, actor="ann")
@@ -275,6 +302,28 @@ async def test_a5_what_was_said_meets_the_new_terms_or_does_not(desk):
     assert met.record.state == "approved"
     unmet = await desk.reopen(asked.id, replace(TERMS, groups=(Group(roles=("legal",)),)))
     assert unmet.record.state == "pending"
+
+
+async def test_a5_a_yes_to_other_arguments_does_not_count_after_a_reopening(desk):
+    asked = await desk.ask(terms=FOUR_EYES)
+    await desk.decide(asked.id, actor="ann")
+    await desk.edit(asked.id, actor="bob")
+    await desk.decide(asked.id, actor="bob")
+    await desk.decide(asked.id, actor="cid")
+
+    three = replace(TERMS, groups=(Group(count=3),))
+    assert (await desk.reopen(asked.id, three)).record.state == "pending"
+    assert (await desk.decide(asked.id, actor="dan")).record.state == "approved"
+
+
+async def test_a5_a_reopened_one_tells_which_rules_ask_now(desk):
+    asked = await desk.ask()
+    await desk.decide(asked.id)
+    again = Reasked(FOUR_EYES, 2, "policy-2", ("two",), "Two must look.")
+    await desk.run(reopen, asked.id, again)
+
+    record = await desk.get(asked.id)
+    assert (record.rules, record.reason) == (("two",), "Two must look.")
 
 
 async def test_a5_the_requesters_own_yes_counts_no_more_once_four_eyes_are_needed(desk):

@@ -77,7 +77,7 @@ def test_a20_a_folder_that_is_closed_to_us_is_told(tmp_path, monkeypatch):
         raise PermissionError(13, "Permission denied", str(path))
 
     (tmp_path / ".toolrt").mkdir()
-    monkeypatch.setattr("pathlib.Path.exists", refuse)
+    monkeypatch.setattr("pathlib.Path.lstat", refuse)
 
     with pytest.raises(StoreError) as caught:
         lasting_key(tmp_path / ".toolrt" / "key")

@@ -19,7 +19,6 @@ from toolrt.expressions.templates import Template
 ELEMENT_LIMIT = 128 * 1024
 TOTAL_LIMIT = 1024**2
 MOST_ITEMS = 100_000
-_MOST_BYTES = 4
 
 Written = str | dict[str, Any]
 
@@ -54,6 +53,11 @@ class Argv:
         self.first_free_text = compiling.first_free_text
         """The first text that a caller chooses freely, and what stands before it."""
 
+    @property
+    def is_constant(self) -> bool:
+        """Whether all calls have the same arguments."""
+        return self._constant is not None
+
     def render(self, scope: Scope) -> list[str]:
         """The arguments of one call. Raises RefusedError (invalid-arguments)."""
         if self._constant is not None:
@@ -64,12 +68,10 @@ class Argv:
         return argv
 
 
-def check_size(argv: Sequence[str], env: Mapping[str, str]) -> None:
+def check_size(argv: Sequence[bytes], env: Mapping[bytes, bytes]) -> None:
     """Refuse more than a process may be given. Raises RefusedError (invalid-arguments)."""
     texts = (*argv, *env, *env.values())
-    if _MOST_BYTES * sum(map(len, texts)) + len(texts) <= TOTAL_LIMIT:
-        return
-    if sum(map(_size, texts)) > TOTAL_LIMIT:
+    if sum(map(len, texts)) + len(texts) > TOTAL_LIMIT:  # each ends with a NUL, or has a `=`
         raise _refused("the arguments are too long together: at most 1 MiB")
 
 

@@ -77,7 +77,11 @@ class Described:
 
 
 class Shared(Protocol):
-    """Something that all bindings of one runtime use together."""
+    """Something that all bindings of one runtime use together.
+
+    One that holds things for single tools also has `keep_only(used)`: whatever is not among those
+    that bindings name under `uses` goes, as soon as no call is at it.
+    """
 
     async def close(self) -> None: ...
 
@@ -101,6 +105,13 @@ class Services:
     def put(self, make: Callable[[], S], made: S) -> None:
         """Let `made` stand where `make` would be called."""
         self._made[make] = made
+
+    def keep_only(self, used: frozenset[object]) -> None:
+        """Let go of what is not among `used`: what the bindings of the tools of now need."""
+        for shared in self._made.values():
+            keep = getattr(shared, "keep_only", None)
+            if keep is not None:
+                keep(used)
 
     async def close(self) -> None:
         """Close every one of them, whatever becomes of the others."""

@@ -8,7 +8,7 @@ import re
 from collections.abc import Mapping
 
 from toolrt.bindings.base import BindContext
-from toolrt.bindings.os_text import is_system_text
+from toolrt.bindings.os_text import encoded, is_system_text
 from toolrt.bindings.programs import FIXED_PATH
 from toolrt.core.calls import INSIDE_CALL
 from toolrt.expressions.references import Reference
@@ -61,27 +61,36 @@ _WHY_CLOSED = tuple(
 class Environ:
     """The declared variables of one tool over the allow-list of its runtime."""
 
-    __slots__ = ("_base", "_declared", "needs_home", "references")
+    __slots__ = ("_base", "_declared", "_named", "needs_home", "references")
 
     def __init__(self, written: Mapping[str, str | None], context: BindContext) -> None:
         self.needs_home = "HOME" not in written
-        self._base = _allowed(context.references.environ)
+        base = _allowed(context.references.environ)
+        self._base = {encoded(name): encoded(text) for name, text in base.items()}
         self._declared = {
             name: None if text is None else _compiled(name, text, context)
             for name, text in written.items()
         }
+        self._named = [
+            (encoded(n), each) for n, each in self._declared.items() if _NAME.fullmatch(n)
+        ]
         live = [each for each in self._declared.values() if each is not None]
         self.references: tuple[Reference, ...] = tuple(r for each in live for r in each.references)
 
-    def render(self, scope: Scope, home: str | None) -> dict[str, str]:
+    @property
+    def is_constant(self) -> bool:
+        """Whether all calls have the same variables, but for HOME."""
+        return all(each is None or each.is_constant for each in self._declared.values())
+
+    def render(self, scope: Scope, home: str | None) -> dict[bytes, bytes]:
         """Every variable of one run. Raises RefusedError for a value that cannot be one."""
-        env = self._base.copy() if home is None else {**self._base, "HOME": home}
-        for name, template in self._declared.items():
+        env = self._base.copy() if home is None else {**self._base, b"HOME": encoded(home)}
+        for name, template in self._named:
             text = None if template is None else template.text(scope)
             if text is None or text is ABSENT:
                 env.pop(name, None)
             else:
-                env[name] = str(text)
+                env[name] = encoded(str(text))
         return env
 
     def masked(self, scope: Scope) -> dict[str, str]:

@@ -4,6 +4,7 @@ A kind says which program runs and which arguments come first; everything around
 working folder, environment, limits, how the end is read) is here.
 """
 
+import os
 from collections.abc import Callable
 from typing import Annotated, Any, Literal
 
@@ -18,6 +19,7 @@ from toolrt.bindings.feeding import Input
 from toolrt.bindings.folders import WorkingFolder
 from toolrt.bindings.homes import Homes
 from toolrt.bindings.limits import Limits
+from toolrt.bindings.os_text import encoded, is_system_text
 from toolrt.bindings.outputs import Captured
 from toolrt.bindings.process import Finished, ProcessRequest, ProcessRunner
 from toolrt.bindings.programs import find_program, missing
@@ -29,6 +31,7 @@ from toolrt.manifest.cases import Mock
 
 OptionValue = str | StrictBool | None
 Element = str | dict[str, OptionValue | list[OptionValue]]
+_NOTHING = Scope()
 ExitCode = Annotated[int, Field(ge=0, le=255)]
 
 
@@ -60,10 +63,14 @@ class Execution:
         self._homes = context.services.share(Homes)  # before the runner, so closed after it
         self._runner = context.services.share(ProcessRunner)
         self._vars, self._references = context.vars, context.references
-        self._executable, self._leading, self._arguments = "", leading, arguments
+        self._executable, self._leading, self._arguments = b"", leading, arguments
+        self._first = tuple(encoded(each) for each in leading if is_system_text(each))
         self._folder = WorkingFolder(spec.cwd, context)
         self._environ = Environ(spec.env, context)
         self._input = Input(spec.stdin, context)
+        self._is_constant = (
+            arguments.is_constant and self._environ.is_constant and spec.stdin is None
+        )
         self._secrets = (*self._environ.references, *self._input.references)
         self._success = frozenset(spec.success)
         self._output: Output = spec.output
@@ -80,7 +87,7 @@ class Execution:
             return
         if found is None:
             context.unavailable = context.unavailable or missing(program)
-        self._executable = found or program
+        self._executable = os.fsencode(found) if found else encoded(program)
 
     async def call(self, invocation: Invocation) -> Answer:
         invocation.sent = "never"
@@ -117,20 +124,22 @@ class Execution:
 
     def _request(self, invocation: Invocation, home: str | None) -> ProcessRequest:
         scope = self._scope(invocation)
-        argv = (*self._leading, *self._arguments.render(scope))
+        argv = (*self._first, *map(encoded, self._arguments.render(scope)))
         env = self._environ.render(scope, home)
         check_size(argv, env)
         return ProcessRequest(
             executable=self._executable,
             argv=argv,
             env=env,
-            cwd=self._folder.of(invocation.arguments),
+            cwd=encoded(self._folder.of(invocation.arguments)),
             stdin=self._input.read(scope),
             limits=self._limits,
             keep_bytes=self._keep_bytes,
         )
 
     def _scope(self, invocation: Invocation) -> Scope:
+        if self._is_constant:
+            return _NOTHING
         return Scope(
             self._folder.placed(invocation.arguments),
             invocation=invocation,

@@ -4,11 +4,8 @@ The part of `process` that talks to the kernel about pids. A group's number stay
 member lives, so after the leader is reaped a signal can meet nobody but its own descendants.
 """
 
-import asyncio
 import errno
 import os
-import subprocess
-from collections.abc import Callable
 from contextlib import suppress
 
 LOST = 256
@@ -21,10 +18,10 @@ FIRST_LOOK_S, LAST_LOOK_S = 0.001, 0.02
 class Leader:
     """Our child, the first of its group. `status` is its exit code, minus a signal, or `LOST`."""
 
-    __slots__ = ("_child", "pid", "status")
+    __slots__ = ("pid", "status")
 
-    def __init__(self, child: "subprocess.Popen[bytes]") -> None:
-        self._child, self.pid = child, child.pid
+    def __init__(self, pid: int) -> None:
+        self.pid = pid
         self.status: int | None = None
 
     def has_exited(self) -> bool:
@@ -58,56 +55,7 @@ class Leader:
         try:
             pid, status = os.waitpid(self.pid, os.WNOHANG)
         except ChildProcessError:
-            self.status = self._child.returncode = LOST
+            self.status = LOST
             return
         if pid:
-            self.status = self._child.returncode = os.waitstatus_to_exitcode(status)
-
-
-class ExitWatch:
-    """Calls `on_exit` once, on the loop, when the leader has exited and was reaped.
-
-    By pidfd; where the system has none, by looking every 20 ms.
-    """
-
-    __slots__ = ("_leader", "_look_s", "_loop", "_on_exit", "_pidfd", "_timer")
-
-    def __init__(
-        self, loop: asyncio.AbstractEventLoop, leader: Leader, on_exit: Callable[[], None]
-    ) -> None:
-        self._loop, self._leader, self._on_exit = loop, leader, on_exit
-        self._timer: asyncio.TimerHandle | None = None
-        self._look_s = FIRST_LOOK_S
-        self._pidfd = _pidfd(leader.pid)
-        if self._pidfd is None:
-            self._look_later()
-        else:
-            loop.add_reader(self._pidfd, self._look)
-
-    def stop(self) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
-        if self._pidfd is None:
-            return
-        if not self._loop.is_closed():
-            self._loop.remove_reader(self._pidfd)
-        os.close(self._pidfd)
-        self._pidfd = None
-
-    def _look(self) -> None:
-        if self._leader.has_exited():
-            self.stop()
-            self._on_exit()
-        elif self._pidfd is None:
-            self._look_later()
-
-    def _look_later(self) -> None:
-        self._timer = self._loop.call_later(self._look_s, self._look)
-        self._look_s = min(2 * self._look_s, LAST_LOOK_S)
-
-
-def _pidfd(pid: int) -> int | None:
-    try:
-        return os.pidfd_open(pid)
-    except (AttributeError, OSError):
-        return None
+            self.status = os.waitstatus_to_exitcode(status)

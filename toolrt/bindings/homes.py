@@ -14,9 +14,8 @@ import shutil
 import stat
 import tempfile
 import threading
+import time
 import weakref
-from collections import deque
-from contextlib import suppress
 
 from toolrt.core.errors import BindingError
 
@@ -24,6 +23,8 @@ _PREFIX = "toolrt-home-"
 _MODE = stat.S_IFDIR | 0o700
 _LATER_S = 6.0
 """Longer than a group of processes may take to end."""
+_TIDY_S = 0.1
+"""How long what a run has left may stay, unless its folder is wanted before that."""
 
 
 class Homes:
@@ -32,17 +33,17 @@ class Homes:
     def __init__(self) -> None:
         self._numbers = itertools.count()
         self._lock = threading.Lock()
-        self._free: deque[str] = deque()
+        self._free: list[str] = []
         self._base: str | None = None
-        self._place = (0, 0)
+        self._place, self._tidy_at = (0, 0), 0.0
         self._end: weakref.finalize[[str, int, int], Homes] | None = None
 
     def lend(self) -> str:
         """An empty folder. Raises BindingError `unavailable` where none can be written."""
         if not self._is_in_place():
             self._forget()
-        while self._free:
-            home = self._renamed(self._free.popleft())
+        while free := self._next():
+            home = self._renamed(free)
             if _is_as_new(home):
                 return home
             _remove_aside(home)
@@ -58,13 +59,21 @@ class Homes:
             raise _no_folder() from error
 
     def take_back(self, home: str) -> None:
-        """The run is over: its folder is free, or goes with all that was left in it."""
-        if not self._is_in_place() or not home.startswith(f"{self._base}/"):
+        """The run is over: its folder may be lent again, unless something was left in it.
+
+        That is looked at when it is, or in a moment with all others: what was left goes then.
+        """
+        if not home.startswith(f"{self._base}/"):
             return  # nothing of ours is to be found by that name
-        if _is_as_new(home):
-            self._free.append(home)
-        else:
-            _remove_aside(home)
+        self._free.append(home)
+        now = time.monotonic()
+        if now < self._tidy_at:
+            return
+        self._tidy_at = now + _TIDY_S
+        try:
+            asyncio.get_running_loop().call_later(_TIDY_S, self._tidy)
+        except RuntimeError:  # its loop went before it did
+            self._tidy()
 
     def take_back_soon(self, home: str) -> None:
         """The same for a run that nobody waits for: its processes may take a while to end."""
@@ -73,6 +82,23 @@ class Homes:
     async def close(self) -> None:
         """Remove everything that was ever lent."""
         self._forget()
+
+    def _tidy(self) -> None:
+        """Remove every folder that is not as empty as it was lent."""
+        if not self._is_in_place():
+            return
+        for home in list(iter(self._next, None)):
+            if _is_as_new(home):
+                self._free.append(home)
+            else:
+                _remove_aside(home)
+
+    def _next(self) -> str | None:
+        """The folder that came back last, if there is any."""
+        try:
+            return self._free.pop()
+        except IndexError:
+            return None
 
     def _made(self) -> str:
         home = f"{self._base or self._begin()}/{next(self._numbers)}"
@@ -83,15 +109,18 @@ class Homes:
         """Whether the folder of all homes is the one that was made, and not a link of some run."""
         if self._base is None:
             return False
-        with suppress(OSError):
+        try:
             return _place_of(os.lstat(self._base)) == self._place
-        return False
+        except OSError:
+            return False
 
     def _renamed(self, home: str) -> str:
         """A free folder under another name: what still runs knows the one that it was lent by."""
         name = f"{self._base}/{next(self._numbers)}"
-        with suppress(OSError):  # it has been removed, and is not as new then
+        try:
             os.rename(home, name)  # noqa: PTH104 (plain texts)
+        except OSError:  # it has been removed, and is not as new then
+            return name
         return name
 
     def _begin(self) -> str:

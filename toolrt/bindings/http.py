@@ -68,6 +68,11 @@ class HttpBinding:
         self._references = context.references
         self._vars = context.vars
 
+    @property
+    def uses(self) -> frozenset[object]:
+        """The pools of connections that it needs."""
+        return self._client.uses
+
     async def call(self, invocation: Invocation) -> Answer:
         """Send the request and read its answer. Raises CallError."""
         invocation.sent = "never"

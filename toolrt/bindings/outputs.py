@@ -6,21 +6,20 @@ and tail (S9); a `Feed` writes stdin without ever blocking.
 
 import asyncio
 import os
-import subprocess
+import threading
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 _CHUNK = 65536
 _MOST_CHUNKS = 16
 _STDERR_BYTES = 64 * 1024
+_NULL = os.stat(os.devnull).st_rdev  # noqa: PTH116 (a plain text)
 
 
 P = TypeVar("P", "Drain", "Feed")
 
 
-@dataclass(frozen=True, slots=True)
-class Captured:
+class Captured(NamedTuple):
     """What was kept of a stream: its start, its end, and how many bytes between them were not."""
 
     head: bytes = b""
@@ -34,6 +33,9 @@ class Captured:
         return b"%b\n[... %d bytes left out ...]\n%b" % (self.head, self.cut, self.tail)
 
 
+_NOTHING_SAID = Captured()
+
+
 class Streams:
     """stdin (when there is text for it), stdout and stderr of one child.
 
@@ -41,7 +43,7 @@ class Streams:
     descriptor left.
     """
 
-    __slots__ = ("_feed", "_pipes", "stderr", "stdout")
+    __slots__ = ("_input", "_pipes", "stderr", "stdout")
 
     def __init__(
         self,
@@ -49,12 +51,15 @@ class Streams:
         stdin: bytes | None,
         keep_bytes: int,
         on_read: Callable[[], None],
+        null: "Null",
     ) -> None:
         self._pipes: list[Drain | Feed] = []
         try:
             self.stdout = self._opened(Drain(loop, keep_bytes, on_read))
             self.stderr = self._opened(Drain(loop, min(keep_bytes, _STDERR_BYTES), on_read))
-            self._feed = None if stdin is None else self._opened(Feed(loop, stdin))
+            self._input = (
+                null.descriptor() if stdin is None else self._opened(Feed(loop, stdin)).child_end
+            )
         except OSError:
             self.close()
             raise
@@ -70,8 +75,7 @@ class Streams:
 
     def child_ends(self) -> tuple[int, int, int]:
         """Descriptors for the child's stdin, stdout and stderr."""
-        stdin = subprocess.DEVNULL if self._feed is None else self._feed.child_end
-        return stdin, self.stdout.child_end, self.stderr.child_end
+        return self._input, self.stdout.child_end, self.stderr.child_end
 
     def begin(self) -> None:
         """The child has its ends now: let go of them, and give it its text."""
@@ -162,15 +166,19 @@ class Drain:
             self._loop.remove_reader(self._read_end)
         os.close(self._read_end)
         self._read_end = -1
+        self._on_read = _nothing  # which may know of this pipe
 
     def captured(self) -> Captured:
+        if not self.total:
+            return _NOTHING_SAID
         tail = bytes(self._tail[-self._half :]) if self._half else b""
         cut = self.total - len(self._head) - len(tail)
         return Captured(bytes(self._head), tail, cut)
 
     def _more(self) -> None:
+        on_read = self._on_read
         self._read()
-        self._on_read()
+        on_read()
 
     def _read(self) -> int:
         try:
@@ -244,3 +252,38 @@ class Feed:
         if self._read_end >= 0:
             os.close(self._read_end)
             self._read_end = -1
+
+
+class Null:
+    """/dev/null for children to read: kept open, for to open it costs more than a pipe."""
+
+    __slots__ = ("_descriptor", "_lock")
+
+    def __init__(self) -> None:
+        self._descriptor = -1
+        self._lock = threading.Lock()
+
+    def descriptor(self) -> int:
+        """Raises OSError. Never anything else, whoever has closed it meanwhile."""
+        if not _is_null(self._descriptor):
+            with self._lock:
+                if not _is_null(self._descriptor):
+                    self._descriptor = os.open(os.devnull, os.O_RDONLY)
+        return self._descriptor
+
+    def close(self) -> None:
+        with self._lock:
+            if _is_null(self._descriptor):
+                os.close(self._descriptor)
+            self._descriptor = -1
+
+
+def _is_null(descriptor: int) -> bool:
+    try:
+        return os.fstat(descriptor).st_rdev == _NULL
+    except OSError:
+        return False
+
+
+def _nothing() -> None:
+    pass

@@ -11,11 +11,13 @@ import asyncio
 import signal
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from typing import NamedTuple
 
-from toolrt.bindings.group import FIRST_LOOK_S, LAST_LOOK_S, LOST, ExitWatch, Leader
+from toolrt.bindings.exit_watch import Exits, ExitWatch
+from toolrt.bindings.group import FIRST_LOOK_S, LAST_LOOK_S, LOST, Leader
+from toolrt.bindings.limits import Births
 from toolrt.bindings.oom import OomCount
-from toolrt.bindings.outputs import Captured, Streams
+from toolrt.bindings.outputs import Captured, Null, Streams
 from toolrt.bindings.spawn import ProcessRequest, spawn, spawn_error
 from toolrt.core.errors import BindingError
 
@@ -23,13 +25,13 @@ __all__ = ["Captured", "Finished", "Process", "ProcessRequest", "ProcessRunner"]
 
 GRACE_S = 2.0
 FLOOD_BYTES = 64 * 1024**2
-_FIRST_READ_S = 0.001
+_FIRST_READ_S = 0.005
+"""Until then a child may fill its pipes, 64 KiB each; most are over by then."""
 _DRAIN_S = 0.2
 _GIVE_UP_S = 3.0
 
 
-@dataclass(frozen=True, slots=True)
-class Finished:
+class Finished(NamedTuple):
     """How a child ended, what it said, and the seconds it took.
 
     `exit_code` is None when a signal ended it; both are None when somebody else took its status.
@@ -49,7 +51,8 @@ class ProcessRunner:
 
     def __init__(self, grace_s: float = GRACE_S) -> None:
         self.grace_s = grace_s
-        self.oom = OomCount()
+        self.oom, self.exits, self.births = OomCount(), Exits(), Births()
+        self.null = Null()
         self._alive: set[Process] = set()
 
     def start(self, request: ProcessRequest) -> "Process":
@@ -78,6 +81,10 @@ class ProcessRunner:
                 cancelled = error
                 for process in tuple(self._alive):
                     process.soon(process.kill)
+        if not self._alive:
+            self.exits.close()
+            self.births.close()
+            self.null.close()
         if cancelled is not None:
             raise cancelled
 
@@ -93,13 +100,13 @@ class Process:
         self._is_over = self._is_ending = False
         self._look_s, self._kill_at = FIRST_LOOK_S, 0.0
         self._started = time.perf_counter()
-        self._streams = _streams(request, loop, self._on_read)
+        self._streams = _streams(request, loop, self._on_read, runner.null)
         try:
-            self._leader = Leader(spawn(request, *self._streams.child_ends()))
+            self._leader = Leader(spawn(request, self._streams.child_ends(), runner.births))
         except BaseException:
             self._streams.close()
             raise
-        self._watch = ExitWatch(loop, self._leader, self._on_exit)
+        self._watch = ExitWatch(loop, runner.exits.board(loop), self._leader, self._on_exit)
         self._streams.begin()
         # many commands are over before it is worth watching their pipes: those are read once
         self._timer = loop.call_later(_FIRST_READ_S, self._streams.watch)
@@ -232,10 +239,13 @@ class Process:
 
 
 def _streams(
-    request: ProcessRequest, loop: asyncio.AbstractEventLoop, on_read: Callable[[], None]
+    request: ProcessRequest,
+    loop: asyncio.AbstractEventLoop,
+    on_read: Callable[[], None],
+    null: Null,
 ) -> Streams:
     try:
-        return Streams(loop, request.stdin, request.keep_bytes, on_read)
+        return Streams(loop, request.stdin, request.keep_bytes, on_read, null)
     except OSError as error:
         raise spawn_error(error, request) from error
 

@@ -223,7 +223,8 @@ def _in_process(spec: PythonSpec, linked: Linked, init: Init, context: BindConte
         context.fault("unsupported-callable", message, "run_in")
     target = {"call": spec.call, "object": spec.object}
     properties = context.input_schema.get("properties", ())
-    return InProcess(linked, target, init, properties, context.services.share(WorkerPool))
+    pool = context.services.share(WorkerPool)
+    return InProcess(linked, target, init, properties, pool, written=spec.init)
 
 
 KIND = Kind(name="python", spec=PythonSpec, bind=bind, describe=describe, marked=marked)

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from typing import Any
 
 from toolrt.bindings.group import FIRST_LOOK_S, LOST, Leader
+from toolrt.bindings.launch import pid_alone
 from toolrt.bindings.python_frames import read_frame, write_frame
 from toolrt.core.context import Context
 from toolrt.core.errors import BindingError, CallError, RefusedError, Sent, ToolError
@@ -101,18 +102,19 @@ class Worker:
         self._channel.close()
 
 
-def _spawn(descriptor: int) -> "subprocess.Popen[bytes]":
+def _spawn(descriptor: int) -> int:
     """A fresh interpreter; what it prints goes to our stderr, for stdout may be a protocol's.
 
     Nothing of the folder that we happen to be in can come before what it imports (`-P`).
     """
-    return subprocess.Popen(  # noqa: S603 - our own interpreter and our own code
+    child = subprocess.Popen(  # noqa: S603 - our own interpreter and our own code
         [sys.executable, "-P", "-c", _BOOT, str(descriptor), json.dumps(sys.path)],
         stdin=subprocess.DEVNULL,
         stdout=2,
         pass_fds=[descriptor],
         start_new_session=True,
     )
+    return pid_alone(child)
 
 
 def _named(context: Context) -> dict[str, str]:

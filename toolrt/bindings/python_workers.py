@@ -6,6 +6,7 @@ that the loop stays free.
 """
 
 import asyncio
+import json
 import os
 import threading
 import time
@@ -33,17 +34,21 @@ class WorkerPool:
         self._lock = threading.Lock()
         self._idle: list[Worker] = []
         self._workers: set[Worker] = set()
+        self._served: dict[Worker, set[str]] = {}
+        self._used: frozenset[object] | None = None
         self._is_closed = False
 
-    def take(self) -> Worker:
-        """A worker for one call; blocks while a new one starts."""
+    def take(self, target: str) -> Worker:
+        """A worker for one call of `target`; blocks while a new one starts."""
         while (idle := self._idle_one()) is not None:
             if idle.is_alive:
+                self._served[idle].add(target)
                 return idle
             self.drop(idle)
         made = Worker()
         with self._lock:
             self._workers.add(made)
+            self._served[made] = {target}
             is_closed = self._is_closed
         if not is_closed:
             return made
@@ -53,7 +58,7 @@ class WorkerPool:
     def give_back(self, worker: Worker) -> None:
         """Keep a worker for the next call, unless it cannot take one."""
         with self._lock:
-            is_kept = worker.is_alive and not self._is_closed
+            is_kept = worker.is_alive and not self._is_closed and self._is_of_use(worker)
             if is_kept:
                 self._idle.append(worker)
         if not is_kept:
@@ -63,6 +68,19 @@ class WorkerPool:
         worker.end()
         with self._lock:
             self._workers.discard(worker)
+            self._served.pop(worker, None)
+
+    def keep_only(self, used: frozenset[object]) -> None:
+        """End the workers that hold what no tool uses any more; one at work ends after its call."""
+        with self._lock:
+            self._used = used
+            ended = [each for each in self._idle if not self._is_of_use(each)]
+            self._idle = [each for each in self._idle if each not in ended]
+        for each in ended:
+            threading.Thread(target=self.drop, args=(each,), daemon=True).start()
+
+    def _is_of_use(self, worker: Worker) -> bool:
+        return self._used is None or self._served[worker] <= self._used
 
     async def close(self) -> None:
         """Kill every worker, and wait until none is left."""
@@ -86,8 +104,11 @@ class WorkerPool:
 class _Errand:
     """One call on its way to a worker and back, in a thread; `stop` comes from the loop."""
 
-    def __init__(self, pool: WorkerPool, call: dict[str, Any], context: Context) -> None:
+    def __init__(
+        self, pool: WorkerPool, target: str, call: dict[str, Any], context: Context
+    ) -> None:
         self._pool = pool
+        self._target = target
         self._call = call
         self._context = context
         self._lock = threading.Lock()
@@ -112,7 +133,7 @@ class _Errand:
                 self._worker.stop()
 
     def _once(self) -> Any:
-        worker = self._pool.take()
+        worker = self._pool.take(self._target)
         try:
             self._begin(worker)
             return worker.ask(self._call, self._context)
@@ -132,10 +153,11 @@ class _Errand:
 class InProcess:
     """A callable that a worker finds by its dotted name.
 
-    `init` gives the arguments of its object's class; `properties` as for `link`.
+    `init` gives the arguments of its object's class; `properties` as for `link`. `written` is all
+    of it as the manifest has it: what a worker holds for one is of no use to another.
     """
 
-    __slots__ = ("_init", "_linked", "_pool", "_target", "preview")
+    __slots__ = ("_init", "_linked", "_name", "_pool", "_target", "preview", "uses")
 
     def __init__(
         self,
@@ -144,16 +166,20 @@ class InProcess:
         init: Callable[[], Mapping[str, Any]],
         properties: Iterable[str],
         pool: WorkerPool,
+        *,
+        written: Any = None,
     ) -> None:
         self._linked = linked
         self._target = {**target, "properties": list(properties)}
         self._init = init
         self._pool = pool
+        self._name = json.dumps([self._target, written], default=str)
+        self.uses = frozenset({self._name})
         self.preview = linked.preview
 
     async def call(self, invocation: Invocation) -> Answer:
         request = self._request(invocation, self._linked.project)
-        errand = _Errand(self._pool, request, Context(invocation))
+        errand = _Errand(self._pool, self._name, request, Context(invocation))
         invocation.sent = "never"
         job = self._pool.threads.start(errand.run, invocation.tool)
         try:

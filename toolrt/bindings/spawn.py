@@ -5,68 +5,56 @@ nothing of ours runs between fork and exec. A spawn that fails has touched nothi
 """
 
 import errno
-import os
-import subprocess
 from collections.abc import Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
-from toolrt.bindings.limits import RLimits, set_limits
-from toolrt.bindings.os_text import encoded
+from toolrt.bindings.launch import launch
+from toolrt.bindings.limits import Births, RLimits, set_limits
+from toolrt.bindings.os_text import as_text
 from toolrt.core.errors import BindingError
 
 _NO_ROOM = frozenset({errno.EAGAIN, errno.ENOMEM, errno.EMFILE, errno.ENFILE})
 
 
-@dataclass(frozen=True, slots=True)
-class ProcessRequest:
+class ProcessRequest(NamedTuple):
     """What to run: `executable` is absolute, `argv[0]` what the program is told it is called.
 
-    The texts reach the program as UTF-8, whatever the locale of this process.
+    Everything is the bytes that the system gets; `os_text.encoded` makes them of texts.
 
     `env` is the whole environment. Without `stdin` the child reads /dev/null. `keep_bytes` of
     stdout are kept, half from its start and half from its end.
     """
 
-    executable: str
-    argv: tuple[str, ...]
-    env: Mapping[str, str]
-    cwd: str
+    executable: bytes
+    argv: tuple[bytes, ...]
+    env: Mapping[bytes, bytes]
+    cwd: bytes
     stdin: bytes | None = None
     limits: RLimits = ()
     keep_bytes: int = 1024**2
 
 
-def spawn(
-    request: ProcessRequest, stdin: int, stdout: int, stderr: int
-) -> "subprocess.Popen[bytes]":
-    """The running child. Raises BindingError with `sent="never"`."""
+def spawn(request: ProcessRequest, streams: tuple[int, int, int], births: Births) -> int:
+    """The pid of the running child, given its three streams.
+
+    Raises BindingError with `sent="never"`.
+    """
     try:
-        child = subprocess.Popen(  # noqa: S603 (argv only, the program is the manifest's constant)
-            [encoded(each) for each in request.argv],
-            executable=os.fsencode(request.executable),
-            env={encoded(name): encoded(text) for name, text in request.env.items()},
-            cwd=encoded(request.cwd),
-            stdin=stdin,
-            stdout=stdout,
-            stderr=stderr,
-            bufsize=0,
-            start_new_session=True,
-            umask=0o077,
-        )
+        pid = launch(request.executable, request.argv, request.env, request.cwd, streams)
     except OSError as error:
         raise spawn_error(error, request) from error
-    set_limits(child.pid, request.limits)
-    return child
+    set_limits(pid, request.limits, births)
+    return pid
 
 
 def spawn_error(error: OSError, request: ProcessRequest) -> BindingError:
     """What went wrong before the child ran, in words that name no path of the machine."""
-    program = f"program `{request.argv[0]}`"
+    program = f"program `{as_text(request.argv[0])}`"
     if error.errno in _NO_ROOM:
         return _never("the system has no room for another process now", retryable=True)
     if error.errno == errno.E2BIG:
         return _never("the arguments are longer than the system takes", code="invalid-arguments")
-    if error.filename == encoded(request.cwd):
+    if error.filename == request.cwd:
         return _never(f"the working folder cannot be entered: {_reason(error)}")
     if error.errno == errno.ENOENT:
         return _never(f"{program} was not found", code="unavailable")

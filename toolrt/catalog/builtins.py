@@ -12,7 +12,8 @@ from toolrt.catalog.results import compile_shaping
 from toolrt.catalog.snapshot import ToolEntry
 from toolrt.catalog.workshop import Workshop
 from toolrt.loading.layers import Layer, Layered
-from toolrt.loading.loader import LoadedFiles, WrittenTool, validated
+from toolrt.loading.loader import LoadedFiles, WrittenTool
+from toolrt.loading.validation import validated
 from toolrt.manifest.parameters import Parameters
 from toolrt.manifest.planned import not_yet
 from toolrt.manifest.tool import ToolManifest

@@ -11,8 +11,9 @@ from toolrt.core.faults import Fault
 from toolrt.core.faults import Path as FaultPath
 from toolrt.core.names import nearest
 from toolrt.loading.layers import Layered
-from toolrt.loading.loader import LoadedFiles, validated
+from toolrt.loading.loader import LoadedFiles
 from toolrt.loading.resets import reset_faults
+from toolrt.loading.validation import validated
 from toolrt.manifest import planned
 from toolrt.manifest.tool import ToolManifest
 

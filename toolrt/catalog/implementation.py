@@ -9,9 +9,9 @@ from toolrt.core.faults import Fault, child
 from toolrt.core.faults import Path as FaultPath
 from toolrt.core.names import nearest
 from toolrt.loading.layers import Layered
-from toolrt.loading.loader import validated
 from toolrt.loading.problems import mended
 from toolrt.loading.resets import reset_faults
+from toolrt.loading.validation import validated
 from toolrt.manifest.tool import KIND_NAMES, ToolManifest
 
 OF_EXPRESSIONS = frozenset(

@@ -75,7 +75,8 @@ def _made_of(workshop: Workshop, written: WrittenTool) -> Hashable:
     return (
         workshop.imports,
         workshop.files.project_document,
-        workshop.files.knows_vars,
+        workshop.files.knows.vars,
+        workshop.files.knows.defaults,
         workshop.files.is_broken_target(name),
         tuple((layer.name, layer.document, layer.prefix) for layer in written.layered.layers),
         tuple((one.below, one.layer.document, one.layer.prefix) for one in written.conditional),

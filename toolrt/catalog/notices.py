@@ -15,6 +15,8 @@ FIELDS = (
     "approval_id",
     "tool",
     "reason",
+    "rules",
+    "needs",
     "principal",
     "tenant",
     "mode",
@@ -33,14 +35,14 @@ def check_notify(files: LoadedFiles, entries: Mapping[str, ToolEntry], rules: Ru
     if name is None or files.project_document is None:
         return
     entry = entries.get(name)
-    faults = _of_tool(entry, rules) if entry else _of_no_tool(name, files)
+    faults = _of_tool(entry, files, rules) if entry else _of_no_tool(name, files)
     files.report(files.project_document, (), *faults)
 
 
 def _of_no_tool(name: str, files: LoadedFiles) -> Iterator[Fault]:
     """A name without a compiled tool; what is wrong with one that has errors is told there."""
     names = [written.name for written in files.tools]
-    if name not in names:
+    if name not in names and files.knows.tools:
         hint = did_you_mean(name, names)
         yield Fault("no-such-tool", f"`{name}` is no tool of this project", _PLACE, hint)
     elif not files.has_errors():
@@ -48,9 +50,10 @@ def _of_no_tool(name: str, files: LoadedFiles) -> Iterator[Fault]:
         yield Fault("unfit-notify", f"`{name}` is switched off", _PLACE, hint)
 
 
-def _of_tool(entry: ToolEntry, rules: Rules) -> Iterator[Fault]:
+def _of_tool(entry: ToolEntry, files: LoadedFiles, rules: Rules) -> Iterator[Fault]:
     decider = rules.tools[entry.name]
-    if decider.fixed is not None and decider.fixed.verdict == "deny":
+    denial = decider.fixed if decider.fixed and decider.fixed.verdict == "deny" else None
+    if denial and (denial.rule is not None or files.knows.policies):
         message = f"the rules let nobody call `{entry.name}`, and so no notice"
         yield Fault("unfit-notify", message, _PLACE, "let `toolrt`, who calls it, through")
     elif decider.always_asks:

@@ -39,7 +39,8 @@ class Shadows:
     def _may_have_default(self) -> bool:
         """Whether defaults for the kind are written somewhere, but wrong."""
         broken, kind = self.files.broken_defaults, self.made.kind.name
-        return any((one.document.file, kind) in broken for one in self.layered.layers)
+        is_wrong = any((one.document.file, kind) in broken for one in self.layered.layers)
+        return is_wrong or not self.files.knows.defaults
 
     def _names_wrong_option(self, fault: Fault) -> bool:
         """Whether a fault is about an option of the kind that was left out, being wrong itself."""

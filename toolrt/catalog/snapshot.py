@@ -19,7 +19,7 @@ from toolrt.core.faults import Path
 from toolrt.expressions.conditions import Condition
 from toolrt.expressions.references import Reference
 from toolrt.expressions.templates import Template
-from toolrt.loading.layers import Layered
+from toolrt.loading.layers import SETTINGS, Layer, Layered
 from toolrt.manifest.parameters import Parameters, for_model
 from toolrt.manifest.project import Approvals, Identity
 from toolrt.manifest.target import Target
@@ -215,7 +215,13 @@ class ToolEntry:
         """Dotted path of each written value -> the layer and place that it comes from."""
         from toolrt.loading.layers import origins  # noqa: PLC0415 - only `show` asks for it
 
-        return origins(self.layered, lambda layer: f"{layer.document.file} {layer.name}")
+        return origins(self.layered, _place)
+
+
+def _place(layer: Layer) -> str:
+    """Where a layer stands; of several `settings` in a file, the line of the entry."""
+    line = f":{layer.document.span(layer.prefix).line}" if layer.name == SETTINGS else ""
+    return f"{layer.document.file}{line} {layer.name}"
 
 
 @dataclass(frozen=True, eq=False)

@@ -30,9 +30,10 @@ from toolrt.core.faults import Fault, child
 from toolrt.core.faults import Path as FaultPath
 from toolrt.expressions.references import Reference
 from toolrt.loading.layers import Layer, Layered
-from toolrt.loading.loader import WrittenTool, validated
+from toolrt.loading.loader import WrittenTool
 from toolrt.loading.problems import mended, spelt
 from toolrt.loading.resets import reset_faults
+from toolrt.loading.validation import validated
 from toolrt.manifest import planned
 from toolrt.manifest.longform import long_tool
 from toolrt.manifest.parameters import Parameters

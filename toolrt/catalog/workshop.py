@@ -29,7 +29,7 @@ class Workshop:
 
     @cached_property
     def known_keys(self) -> Mapping[str, frozenset[str]]:
-        if not self.files.knows_vars:
+        if not self.files.knows.vars:
             return KNOWN_KEYS
         return {**KNOWN_KEYS, "vars": frozenset(self.files.project.vars)}
 

@@ -49,6 +49,22 @@ class Caller:
         }
 
 
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """Whose calls, questions and grants somebody may look at, and who is there for them.
+
+    Those of one tenant, or of callers without any; of one principal alone where it is named.
+    """
+
+    tenant: str | None = None
+    principal: str | None = None
+
+    def holds(self, principal: object, tenant: object) -> bool:
+        """Whether what this principal of this tenant asked for is among them."""
+        is_same_tenant = (tenant or None) == (self.tenant or None)
+        return is_same_tenant and self.principal in (None, principal)
+
+
 @dataclass(slots=True, eq=False)
 class Invocation:
     """One call after its tool was found; the stages fill it in on the way.

@@ -32,13 +32,95 @@ class Group:
             return True
         return principal in self.principals or not set(roles).isdisjoint(self.roles)
 
+    def document(self) -> dict[str, Any]:
+        """JSON-ready; `of` reads it back."""
+        return {
+            "roles": list(self.roles),
+            "principals": list(self.principals),
+            "count": self.count,
+        }
+
+    @classmethod
+    def of(cls, document: Mapping[str, Any]) -> "Group":
+        """The group that `document()` was made of."""
+        return cls(tuple(document["roles"]), tuple(document["principals"]), document["count"])
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """What one rule wants of people; the tool itself where `rule` is None.
+
+    `ttl_s` is None where it writes no time.
+    """
+
+    rule: str | None
+    reason: str | None = None
+    groups: tuple[Group, ...] = (Group(),)
+    exclude_requester: bool = False
+    ttl_s: float | None = None
+
+    def document(self) -> dict[str, Any]:
+        """JSON-ready; `of` reads it back."""
+        return {
+            "rule": self.rule,
+            "reason": self.reason,
+            "groups": [each.document() for each in self.groups],
+            "exclude_requester": self.exclude_requester,
+            "ttl_s": self.ttl_s,
+        }
+
+    @classmethod
+    def of(cls, document: Mapping[str, Any]) -> "Ask":
+        """The part that `document()` was made of."""
+        groups = tuple(Group.of(each) for each in document["groups"])
+        told = (document["rule"], document["reason"])
+        return cls(*told, groups, document["exclude_requester"], document["ttl_s"])
+
+
+@dataclass(frozen=True, slots=True)
+class Need:
+    """One group of an approval: who asks for it, and whose yes counts so far.
+
+    `rules` has None for the tool itself. `is_strict`: whoever asked does not count.
+    """
+
+    group: Group
+    rules: tuple[str | None, ...] = ()
+    said: tuple[str, ...] = ()
+    is_strict: bool = False
+
+    @property
+    def count(self) -> int:
+        """How many must say yes."""
+        return max(self.group.count, 1)
+
+    @property
+    def is_any(self) -> bool:
+        """Whether a yes of anybody will do."""
+        return self.count == 1 and self.group.holds("", ()) and not self.is_strict
+
+    @property
+    def left(self) -> int:
+        """How many more must say yes."""
+        return max(self.count - len(self.said), 0)
+
+    def document(self) -> dict[str, Any]:
+        """JSON-ready."""
+        return {
+            **self.group.document(),
+            "count": self.count,
+            "have": len(self.said),
+            "exclude_requester": self.is_strict,
+            "rules": list(self.rules),
+        }
+
 
 @dataclass(frozen=True, slots=True)
 class Terms:
     """What an approval needs. Each rule that asks adds a group, and all must be satisfied.
 
     Times in seconds; `execute_by_s` counts from the last yes. `fields` are the parameters that a
-    person fills in mode `input`.
+    person fills in mode `input`. `asks` say who wants which part; terms are the same whoever does.
     """
 
     groups: tuple[Group, ...] = (Group(),)
@@ -49,18 +131,17 @@ class Terms:
     mode: Mode = "confirm"
     fields: tuple[str, ...] = ()
     note: str | None = None
+    asks: tuple[Ask, ...] = field(default=(), compare=False)
+
+    @property
+    def rules(self) -> tuple[str, ...]:
+        """The ids of the rules that ask."""
+        return tuple(each.rule for each in self.asks if each.rule is not None)
 
     def document(self) -> dict[str, Any]:
         """JSON-ready; `of` reads it back."""
         return {
-            "groups": [
-                {
-                    "roles": list(each.roles),
-                    "principals": list(each.principals),
-                    "count": each.count,
-                }
-                for each in self.groups
-            ],
+            "groups": [each.document() for each in self.groups],
             "exclude_requester": self.exclude_requester,
             "ttl_s": self.ttl_s,
             "execute_by_s": self.execute_by_s,
@@ -68,17 +149,14 @@ class Terms:
             "mode": self.mode,
             "fields": list(self.fields),
             "note": self.note,
+            "asks": [each.document() for each in self.asks],
         }
 
     @classmethod
     def of(cls, document: Mapping[str, Any]) -> "Terms":
         """The terms that `document()` was made of."""
-        groups = tuple(
-            Group(tuple(each["roles"]), tuple(each["principals"]), each["count"])
-            for each in document["groups"]
-        )
         return cls(
-            groups,
+            tuple(Group.of(each) for each in document["groups"]),
             document["exclude_requester"],
             document["ttl_s"],
             document["execute_by_s"],
@@ -86,6 +164,7 @@ class Terms:
             document["mode"],
             tuple(document["fields"]),
             document["note"],
+            tuple(Ask.of(each) for each in document.get("asks", ())),
         )
 
 
@@ -114,8 +193,8 @@ class Decision:
     """The verdict on one call.
 
     `rule` is the id that decided (the first one by id where several say the same), `reason` its
-    reason; `code` is the error of a denial. `terms` are there when a person is asked. `would_be`
-    are the ids of audit rules that matched.
+    reason, or those of all that ask; `code` is the error of a denial. `terms` are there when a
+    person is asked. `would_be` are the ids of audit rules that matched.
     """
 
     verdict: Verdict

@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 
+from toolrt.core.decisions import Ask, Need
 from toolrt.core.errors import CallError
 
 Status = Literal["success", "partial", "error", "paused"]
@@ -119,6 +120,8 @@ class Pause:
     """A call that waits for people: which record holds the question, and until when.
 
     `fields` are the parameters that a person fills (mode `input`); `expires_at` is wall time.
+    `asks` say which rules ask and why, `needs` whose yes there is and whose is missing, for people
+    alone; `requester` is who made the call. `message` is for the model, too: reasons and ids only.
     """
 
     approval_id: str
@@ -127,6 +130,10 @@ class Pause:
     message: str
     fields: tuple[str, ...] = ()
     url: str | None = None
+    asks: tuple[Ask, ...] = ()
+    needs: tuple[Need, ...] = ()
+    requester: str = ""
+    is_reopened: bool = False
 
     def document(self) -> dict[str, Any]:
         """The `pause` of the wire shape."""
@@ -137,6 +144,9 @@ class Pause:
             "fields": list(self.fields),
             "expires_at": at.isoformat(timespec="seconds").replace("+00:00", "Z"),
             "url": self.url,
+            "rules": [{"id": each.rule, "reason": each.reason} for each in self.asks],
+            "needs": [each.document() for each in self.needs],
+            "reopened": self.is_reopened,
         }
 
 
@@ -157,8 +167,9 @@ class ToolResult(NamedTuple):
     A named tuple, because it is made for every call and a frozen dataclass costs six times that.
 
     `text` and `data` are for the model. Where they are not (`to` is `user`) they only say so, and
-    `for_user` has what came back. `final` ends the run of the model. `time_s` spans the whole call, `attempts` counts tries
-    at the binding. `cached`: it is an answer of before. `untrusted` is always true: tool output is data, never instructions.
+    `for_user` has what came back. `final` ends the run of the model. `time_s` spans the whole call,
+    `attempts` counts tries at the binding. `cached`: it is an answer of before. `untrusted` is
+    always true: tool output is data, never instructions.
     """
 
     call_id: str

@@ -1,35 +1,36 @@
 """Approvals and grants as every face shows them to a program: JSON-ready, times in UTC."""
 
 import json
-from collections.abc import Iterable
 from datetime import UTC, datetime
 from typing import Any
 
-from toolrt.core.decisions import Group
 from toolrt.core.results import SCHEMA
-from toolrt.stores.approval_votes import Vote, is_excluded
+from toolrt.pipeline.viewing import Viewed
+from toolrt.stores.approval_votes import Vote
 from toolrt.stores.approvals import Approval
 from toolrt.stores.grants import Grant
 from toolrt.stores.moments import Moment
 
 
-def approval_document(record: Approval, votes: Iterable[Vote]) -> dict[str, Any]:
+def approval_document(viewed: Viewed) -> dict[str, Any]:
     """All of one approval: what is asked, by whom, what it needs and has, what will run."""
-    votes = list(votes)
+    record, terms = viewed.record, viewed.record.terms
     return {
-        **approval_summary(record),
+        **approval_summary(viewed),
         "call_id": record.call_id,
         "generation": record.generation,
-        "rules": list(record.rules),
-        "note": record.terms.note,
+        "note": terms.note,
         "terms": {
-            "groups": [group_document(each, record, votes) for each in record.terms.groups],
-            "exclude_requester": record.terms.exclude_requester,
-            "scopes": list(record.terms.scopes),
+            "groups": [each.document() for each in viewed.needs],
+            "exclude_requester": terms.exclude_requester,
+            "ttl_s": terms.ttl_s,
+            "scopes": list(terms.scopes),
+            "asks": [each.document() for each in terms.asks],
         },
-        "votes": [_vote(each, record) for each in votes],
+        "votes": [_vote(each, record) for each in viewed.votes],
         "asked_arguments": json.loads(record.asked_arguments),
         "arguments": json.loads(record.arguments),
+        "secrets": list(viewed.secrets),
         "will_run": json.loads(record.view) if record.view else None,
         "final_hash": record.final_hash,
         "edited_by": record.edited_by,
@@ -38,8 +39,9 @@ def approval_document(record: Approval, votes: Iterable[Vote]) -> dict[str, Any]
     }
 
 
-def approval_summary(record: Approval) -> dict[str, Any]:
+def approval_summary(viewed: Viewed) -> dict[str, Any]:
     """What a list has of one."""
+    record = viewed.record
     return {
         "schema": SCHEMA,
         "id": record.id,
@@ -47,33 +49,14 @@ def approval_summary(record: Approval) -> dict[str, Any]:
         "mode": record.mode,
         "tool": record.tool,
         "reason": record.reason,
+        "rules": list(record.rules),
+        "needs": [each.document() for each in viewed.needs],
         "asked_by": asker(record),
         "created_at": _time(record.created),
         "expires_at": _time(record.expires),
         "execute_by": _time(record.execute_by),
         "ended_at": _time(record.ended),
     }
-
-
-def group_document(group: Group, record: Approval, votes: Iterable[Vote]) -> dict[str, Any]:
-    """Who must say yes, how many of them, and how many did."""
-    return {
-        "roles": list(group.roles),
-        "principals": list(group.principals),
-        "count": group.count,
-        "have": have(group, record, votes),
-    }
-
-
-def have(group: Group, record: Approval, votes: Iterable[Vote]) -> int:
-    """How many of the group said yes to what will run."""
-    return sum(
-        vote.verdict == "approve"
-        and vote.final_hash == record.final_hash
-        and group.holds(vote.actor, vote.roles)
-        and not is_excluded(record.terms, {record.principal}, vote.actor)
-        for vote in votes
-    )
 
 
 def asked_fields(record: Approval) -> dict[str, Any]:

@@ -10,18 +10,20 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel
 
 from toolrt.core.faults import Fault, child
 from toolrt.core.faults import Path as FaultPath
 from toolrt.loading.diagnostics import Diagnostic, in_order
 from toolrt.loading.files import UnreadableError
 from toolrt.loading.findings import Finding, InDocument, InLayers, worth_telling
-from toolrt.loading.layers import Conditional, Layer, Layered, replaced, without
-from toolrt.loading.problems import existing_path, faults_of, is_about, spelt
+from toolrt.loading.knowledge import Knowledge, names_below
+from toolrt.loading.layers import Conditional, Layer, Layered, without
+from toolrt.loading.problems import spelt
 from toolrt.loading.reader import Document, unreadable
 from toolrt.loading.stock import Stock
 from toolrt.loading.subfolders import of_project
+from toolrt.loading.validation import validated
 from toolrt.manifest import planned
 from toolrt.manifest.longform import long_tool
 from toolrt.manifest.policy import PoliciesFile
@@ -31,7 +33,6 @@ from toolrt.manifest.tool import ToolsFile
 from toolrt.schemas.phrases import visible
 
 PROJECT_FILE = "toolrt.yaml"
-_REPAIRS = 20
 _DEPTHS = (9, 3, 2)
 """How deep a fault in a target is cut out: as little as leaves a target, so that it is checked."""
 
@@ -92,8 +93,7 @@ class LoadedFiles:
     targets: dict[str, WrittenTarget] = field(default_factory=dict)
     policies: list[WrittenPolicies] = field(default_factory=list)
     broken_targets: set[str] = field(default_factory=set)
-    knows_targets: bool = True
-    knows_vars: bool = True
+    knows: Knowledge = field(default_factory=Knowledge)
     project_defaults: FaultPath = ("defaults",)
     defaults: list[Layer] = field(default_factory=list)
     broken_defaults: set[tuple[str, str]] = field(default_factory=set)
@@ -122,7 +122,7 @@ class LoadedFiles:
 
     def is_broken_target(self, name: Any) -> bool:
         """Whether a target of that name may be declared, in something that has errors."""
-        return name in self.broken_targets or not self.knows_targets
+        return name in self.broken_targets or not self.knows.targets
 
     def has_errors(self) -> bool:
         """Whether the project may not be used."""
@@ -144,13 +144,13 @@ def load_files(stock: Stock) -> LoadedFiles:
     """Read every file of the project in `stock`. Never raises for what the files hold."""
     files = LoadedFiles(stock)
     _load_project(files)
-    files.knows_vars &= all(document.data is not None for document in files.documents)
     for document in _documents(files, "tools_dir"):
         _take(files, document, _load_tools)
-    files.knows_targets &= all(document.data is not None for document in files.documents)
     for document in _documents(files, "policies_dir", allow_merge=False):
         _take(files, document, _load_policies)
-    files.findings += of_project(stock, files.project)
+    unread = list(of_project(stock, files.project))
+    files.knows.policies &= not any(each.is_error for each in unread)
+    files.findings += unread
     return files
 
 
@@ -169,7 +169,7 @@ def _take(files: LoadedFiles, document: Document, load: Load) -> None:
     files.policies += part.policies
     files.tools += [tool.copy() for tool in part.tools]
     files.broken_targets |= part.broken_targets
-    files.knows_targets &= part.knows_targets
+    files.knows.join(part.knows)
     for target in part.targets.values():
         _add_target(files, target)
 
@@ -185,26 +185,32 @@ def _documents(files: LoadedFiles, key: str, *, allow_merge: bool = True) -> Ite
     for path in paths:
         if path == files.root / PROJECT_FILE:
             continue
-        yield from _read(files, path, allow_merge=allow_merge)
+        yield from _read(files, path, key, allow_merge=allow_merge)
 
 
 def _report_folder(files: LoadedFiles, key: str, folder: str, why: str) -> None:
     """A folder that cannot be read, where it is named, or else at itself."""
+    files.knows.forget(key)
     if files.project_document is None or key not in files.project.model_fields_set:
         files.documents.append(unreadable(folder, why))
         return
-    files.knows_targets &= key != "tools_dir"
     message = f"the folder `{visible(folder)}` cannot be read: {why}"
     files.report(files.project_document, (), Fault("unreadable-file", message, (key,)))
 
 
-def _read(files: LoadedFiles, path: Path, *, allow_merge: bool = True) -> Iterator[Document]:
-    """The document of a file, then one for each value that a duplicate key hid."""
+def _read(
+    files: LoadedFiles, path: Path, key: str | None = None, *, allow_merge: bool = True
+) -> Iterator[Document]:
+    """The document of a file, then one for each value that a duplicate key hid.
+
+    `key` of the project file names its folder; the project file itself has none.
+    """
     try:
         document = files.stock.document(path, allow_merge=allow_merge)
     except UnreadableError as error:
         document = unreadable(files.stock.shown(path), str(error))
     files.documents.append(document)
+    files.knows.look(document, key)
     for one in (document, *document.variants()):
         if one.data is None:
             continue
@@ -301,11 +307,8 @@ def _validated(
     files.report(document, (), *faults, *planned.unfinished(data, later, faults))
     if made is not None:
         return made
-    for fault in faults:
-        if is_about(fault, "targets"):
-            files.broken_targets.update(map(str, fault.path[1:2]))
-            files.knows_targets &= len(fault.path) > 1
-        files.knows_vars &= not (model is ProjectFile and is_about(fault, "vars"))
+    files.knows.doubt(model, faults)
+    files.broken_targets |= names_below("targets", faults)
     for depth in _DEPTHS:
         rest = data
         for fault in faults:
@@ -314,36 +317,3 @@ def _validated(
         if made is not None:
             return made
     return None
-
-
-def validated(
-    model: type[M], data: Any, source_text: Callable[[FaultPath], str | None]
-) -> tuple[M | None, list[Fault]]:
-    """`data` as a `model`, and what is wrong with it.
-
-    Where a text is wanted, a plain scalar is taken as written (`version: 1.10` is "1.10"), which
-    `source_text(path)` knows.
-    """
-    for _ in range(_REPAIRS):
-        try:
-            return model.model_validate(data), []
-        except ValidationError as error:
-            taken = _taken_as_written(error, data, source_text)
-            if taken is data:
-                return None, faults_of(error, model, data)
-            data = taken
-    return None, []
-
-
-def _taken_as_written(
-    error: ValidationError, data: Any, source_text: Callable[[FaultPath], str | None]
-) -> Any:
-    """`data` with plain scalars as texts where `error` wants one; `data` itself without any."""
-    for problem in error.errors(include_url=False, include_context=False):
-        if problem["type"] != "string_type" or problem["input"] is None:
-            continue
-        path = existing_path(problem["loc"], data)
-        text = source_text(path)
-        if text is not None:
-            data = replaced(data, path, text)
-    return data

@@ -37,10 +37,11 @@ _BOUNDS: Mapping[str, tuple[str, str]] = {
 
 def faults_of(error: ValidationError, model: type[BaseModel], data: Any) -> list[Fault]:
     """One fault for each value of `data` that `model` refused, at its path inside `data`."""
-    by_place: dict[tuple[Path, bool], list[Fault]] = {}
+    by_place: dict[tuple[Path, bool, Any], list[Fault]] = {}
     for problem in error.errors(include_url=False):
         fault = _fault(problem, model, data)
-        by_place.setdefault((fault.path, fault.on_key), []).append(fault)
+        missing = problem["loc"][-1] if problem["type"] == "missing" else None
+        by_place.setdefault((fault.path, fault.on_key, missing), []).append(fault)
     folded = [_folded(faults) for faults in by_place.values()]
     return [f for f in folded if not (_is_misspelt(f, folded) or _is_told_below(f, folded))]
 

@@ -17,8 +17,10 @@ from toolrt.expressions.conditions import (
     compile_condition,
 )
 from toolrt.loading.layers import SETTINGS, Conditional, Layer
-from toolrt.loading.loader import LoadedFiles, WrittenTool, validated
+from toolrt.loading.loader import LoadedFiles, WrittenTool
+from toolrt.loading.problems import mended
 from toolrt.loading.reader import Document
+from toolrt.loading.validation import validated
 from toolrt.manifest.longform import long_tool
 from toolrt.manifest.planned import SETTING, unfinished
 from toolrt.manifest.policy import Setting
@@ -31,21 +33,34 @@ _NOT_OF_TOOLS = frozenset({"tools", "when", "limits"})
 def lay_settings(files: LoadedFiles) -> None:
     """Lay every entry over the tools that it names; later ones lie higher.
 
-    One with faults, which the loader has reported, lies over none.
+    One with faults, which the loader has reported, lies over none; what else is wrong with it is
+    told all the same.
     """
     for written in files.policies:
         entries = written.document.data.get("settings")
         for number, entry in enumerate(entries if isinstance(entries, list) else ()):
             path = ("settings", number)
-            setting = _setting(written.document, path, entry)
-            if setting is not None:
-                files.report(written.document, path, *unfinished(entry, SETTING, ()))
-                _lay(files, setting, _layer(written.document, path, entry))
+            setting, faults = _setting(written.document, path, entry)
+            if setting is None:
+                _look_at(files, written.document, path, mended(Setting, entry, faults))
+                continue
+            files.report(written.document, path, *unfinished(entry, SETTING, ()))
+            _lay(files, setting, _layer(written.document, path, entry))
 
 
-def _setting(document: Document, path: FaultPath, entry: Any) -> Setting | None:
+def _setting(document: Document, path: FaultPath, entry: Any) -> tuple[Setting | None, list[Fault]]:
     """The entry, with plain scalars as texts where a text is wanted; None when it has faults."""
-    return validated(Setting, entry, lambda inner: document.source_text((*path, *inner)))[0]
+    return validated(Setting, entry, lambda inner: document.source_text((*path, *inner)))
+
+
+def _look_at(files: LoadedFiles, document: Document, path: FaultPath, kept: Any) -> None:
+    """Report what is wrong with names and conditions in the right keys of an entry with faults."""
+    layer = Layer(SETTINGS, document, path, {})
+    globs, when = child(kept, "tools"), child(kept, "when")
+    if isinstance(globs, list):
+        _hit(files, layer, [str(each) for each in globs])
+    if isinstance(when, str):
+        _condition(files, when, layer)
 
 
 def _layer(document: Document, path: FaultPath, entry: Mapping[str, Any]) -> Layer:
@@ -73,7 +88,7 @@ def _hit(files: LoadedFiles, layer: Layer, globs: list[str]) -> list[WrittenTool
             continue
         fits = tool_pattern(glob).fullmatch
         hit = [tool for tool in files.tools if fits(tool.name)]
-        if not hit:
+        if not hit and files.knows.tools:
             fault = no_such_tool(glob, names, ("tools", number))
             files.report(layer.document, layer.prefix, fault)
         found |= {id(tool): tool for tool in hit}
@@ -84,7 +99,7 @@ def _condition(files: LoadedFiles, text: str | None, layer: Layer) -> Condition 
     """The condition of the entry; None where it has none, or one with faults."""
     if text is None:
         return None
-    known = {"vars": frozenset(files.project.vars)} if files.knows_vars else {}
+    known = {"vars": frozenset(files.project.vars)} if files.knows.vars else {}
     try:
         return compile_condition(text, SETTING_ROOTS, None, {**CONDITION_KEYS, **known})
     except FaultError as error:

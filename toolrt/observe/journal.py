@@ -38,7 +38,8 @@ _TURN = 100
 class Journal:
     """The journal of one runtime, in `database`; nothing is opened before there is an entry.
 
-    `key` gives the lasting key. What is older than `retention_s` is removed now and then. Noted
+    `key` gives the lasting key. What is older than `retention_s` is removed now and then, and so is
+    what `prune_more` removes from other tables; it says whether it left some for soon. Noted
     arguments are not copied: those that have passed their checks are canonical, and nobody changes
     them afterwards.
     """
@@ -66,6 +67,7 @@ class Journal:
         self._writing: asyncio.Task[None] | None = None
         self._retention_s = retention_s
         self._pruned: float | None = None
+        self.prune_more: Callable[[Session], bool] = _nothing_more
 
     @property
     def waiting(self) -> int:
@@ -204,11 +206,18 @@ class Journal:
         before = at - retention_s
         try:
             await self._database.run(partial(prune, chain=self._chain, before=before, at=at))
+            if await self._database.run(self.prune_more):
+                self._pruned = None  # after the next batch
         except ToolrtError:
             log.exception("what is too old could not be removed from the journal")
 
     def _scribe(self) -> Scribe:
         return Scribe(self._redactor, self._clock)
+
+
+def _nothing_more(_session: Session) -> bool:
+    """Keeps all other tables as they are."""
+    return False
 
 
 class _Rows:

@@ -267,6 +267,14 @@ def _more(invocation: Invocation, pause: Pause | None) -> dict[str, Any]:
     return more
 
 
+def shown_arguments(invocation: Invocation, result: ToolResult, tool: PerTool | None) -> Any:
+    """The arguments of a finished call as they may be told, but for secrets among them."""
+    arguments = invocation.arguments
+    if result.error is not None:
+        arguments = _unchecked(arguments, tool, result.error.code)
+    return _masked(arguments, tool)
+
+
 def _unchecked(arguments: Any, tool: PerTool | None, code: str) -> Any:
     """What a caller handed over, as far as JSON can carry it.
 

@@ -15,6 +15,7 @@ from itertools import count
 from operator import itemgetter
 from typing import Any, Final, NamedTuple
 
+from toolrt.core.calls import Reach
 from toolrt.core.globs import tool_pattern
 from toolrt.core.redaction import MASK
 from toolrt.observe.journal_entries import SPAN_S, entries_of
@@ -35,14 +36,14 @@ class Filter:
     """Which entries are wanted; what is None does not matter.
 
     `tool` is a name or a glob. `caller` is a principal, of the call or who decided about it.
-    `only_of` is the principal whose calls, questions and grants alone may be seen, as it saw them.
+    `only_of` says whose calls, questions and grants alone may be seen, as they saw them.
     `status` is a status, the code of a failure, or the state of an approval. `id` is that of a
     call or an approval, or the beginning of it. `since` and `until` are seconds since the epoch.
     """
 
     tool: str | None = None
     caller: str | None = None
-    only_of: str | None = None
+    only_of: Reach | None = None
     status: str | None = None
     id: str | None = None
     since: float | None = None
@@ -55,7 +56,7 @@ class Filter:
 
         def is_wanted(entry: Entry) -> bool:
             return (
-                (self.only_of is None or self.only_of == _principal(entry))
+                (self.only_of is None or self.only_of.holds(*_owner(entry)))
                 and self._is_in_time(entry["at"])
                 and (entry["kind"] in self.kinds if self.kinds else entry["kind"] not in OWN_KINDS)
                 and (pattern is None or bool(pattern.fullmatch(str(entry.get("tool", "")))))
@@ -68,7 +69,8 @@ class Filter:
 
     def shown(self, entry: Entry) -> Entry:
         """The entry as it may be seen."""
-        return entry if self.only_of is None else _as_told(entry)
+        is_whole = self.only_of is None or self.only_of.principal is None
+        return entry if is_whole else _as_told(entry)
 
     def _is_in_time(self, at: float) -> bool:
         return (self.since is None or at >= self.since) and (self.until is None or at <= self.until)
@@ -112,7 +114,7 @@ class Records:
     """Everything that is in the journal of a database. All of it may raise StoreError."""
 
     def __init__(
-        self, database: Database, key: Callable[[], bytes], only_of: str | None = None
+        self, database: Database, key: Callable[[], bytes], only_of: Reach | None = None
     ) -> None:
         """`key` gives the lasting key, which only `verify` asks for. `only_of` holds for all that
         is read, as that of a filter does.
@@ -236,6 +238,13 @@ def _principal(entry: Entry) -> object:
     caller = entry.get("caller")
     told = caller.get("principal") if isinstance(caller, dict) else None
     return entry.get("principal") if told is None else told
+
+
+def _owner(entry: Entry) -> tuple[object, object]:
+    """Principal and tenant on whose behalf it was; None where it was on nobody's."""
+    caller = entry.get("caller")
+    told = caller if isinstance(caller, dict) else entry
+    return _principal(entry), told.get("tenant")
 
 
 def _as_told(entry: Entry) -> Entry:

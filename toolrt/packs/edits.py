@@ -9,7 +9,9 @@ from toolrt.packs.refusals import visible
 _MOST_LINES: Final = 5000
 _LONGEST_LINE: Final = 200
 """What is looked through for something close; more would take too long."""
+_MOST_WANTED: Final = 100
 _MOST_PLACES: Final = 10
+_READ_AGAIN: Final = "read the file again, and copy the text exactly, white space included"
 
 
 def places(text: str, old: str, shown: str, *, everywhere: bool) -> list[int]:
@@ -47,16 +49,21 @@ def _found(text: str, old: str) -> list[int]:
 def _nearest(text: str, old: str) -> str:
     """What to do about an old text that is not there."""
     lines = text.split("\n")
-    wanted = [" ".join(line.split()) for line in old.strip("\n").split("\n")]
-    squeezed = [" ".join(line.split()) for line in lines]
-    for number in range(len(squeezed) - len(wanted) + 1):
-        if squeezed[number : number + len(wanted)] == wanted:
-            return f"at line {number + 1} it stands with other white space: copy it from there"
+    wanted = [_squeezed(line) for line in old.strip("\n").split("\n", _MOST_WANTED)]
     first = next((line for line in wanted if line), "")
-    known = [line[:_LONGEST_LINE] for line in squeezed[:_MOST_LINES]]
+    if not first:
+        return _READ_AGAIN
+    known = [_squeezed(line[:_LONGEST_LINE]) for line in lines[:_MOST_LINES]]
+    for number, line in enumerate(known):
+        if line == wanted[0] and known[number : number + len(wanted)] == wanted:
+            return f"at line {number + 1} it stands with other white space: copy it from there"
     close = get_close_matches(first[:_LONGEST_LINE], known, n=1, cutoff=0.6)
     if not close:
-        return "read the file again, and copy the text exactly, white space included"
+        return _READ_AGAIN
     number = known.index(close[0])
     line = visible(lines[number].strip()[:_LONGEST_LINE])
     return f"closest is line {number + 1}: {line}"
+
+
+def _squeezed(line: str) -> str:
+    return " ".join(line.split())

@@ -27,7 +27,7 @@ _HINTS = {"not-found": "look what is there: list the folder, or search with a pa
 
 def refusal(shown: str, code: str, why: str, hint: str | None = None) -> ToolError:
     """The failure about the path `shown`."""
-    return ToolError(f"`{shown}` {why}", code=code, hint=hint or _HINTS.get(code))
+    return ToolError(f"`{visible(shown)}` {why}", code=code, hint=hint or _HINTS.get(code))
 
 
 @contextmanager

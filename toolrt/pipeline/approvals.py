@@ -8,21 +8,34 @@ import asyncio
 import json
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Literal, TypeVar
 
 from toolrt.catalog.snapshot import ToolEntry
-from toolrt.core.calls import Caller
+from toolrt.core.calls import Caller, Invocation, Reach
 from toolrt.core.errors import RefusedError
 from toolrt.core.results import ToolResult
+from toolrt.pipeline.answering import (
+    Standing,
+    Supplied,
+    check_bound,
+    check_right,
+    check_run,
+    check_scope,
+    check_supplied,
+)
 from toolrt.pipeline.asking import given, shown_to_people, subject_of
 from toolrt.pipeline.gateway import Gateway
+from toolrt.pipeline.stages.authorize import decider_of
+from toolrt.pipeline.viewing import Viewed, masked_grant, viewed
 from toolrt.policy.hashes import texts
+from toolrt.policy.identities import as_decider, walls_of
 from toolrt.policy.questions import Questions, arguments_of, caller_of, parted
+from toolrt.policy.terms import also, reason_of
 from toolrt.stores.approval_claims import cancel, resolve_unknown
-from toolrt.stores.approval_decisions import Edit, NewDecision, decide, edit
+from toolrt.stores.approval_decisions import Edit, NewDecision, Reasked, decide, edit
 from toolrt.stores.approval_lapses import is_due, sweep
-from toolrt.stores.approval_votes import Vote, votes_on
+from toolrt.stores.approval_votes import votes_on
 from toolrt.stores.approvals import Approval, Moved, State, listed
 from toolrt.stores.base import Session, StoreError
 from toolrt.stores.grants import Grant, NewGrant, add, revoke
@@ -37,30 +50,6 @@ _LOOK_S = 0.1
 Channel = Literal["cli", "http", "console", "python"]
 
 
-@dataclass(frozen=True, slots=True)
-class Standing:
-    """A yes for calls to come: for the session or for a pattern, so long, so many times.
-
-    `free` are the arguments that may have any value; all others must be as they were approved.
-    """
-
-    scope: Literal["session", "pattern"]
-    for_s: float
-    uses: int = 100
-    free: frozenset[str] = frozenset()
-
-
-@dataclass(frozen=True, slots=True)
-class Supplied:
-    """The result of a call that a person makes: its value (JSON), or why there is none."""
-
-    data: Any = None
-    error: str | None = None
-
-    def document(self) -> dict[str, Any]:
-        return {"data": self.data} if self.error is None else {"error": self.error}
-
-
 class Approvals:
     """The approvals of one runtime; `channel` is the way by which people reach it."""
 
@@ -69,38 +58,44 @@ class Approvals:
         gateway: Gateway,
         questions: Questions,
         channel: Channel = "python",
-        principal: str | None = None,
+        whose: Reach | None = None,
     ) -> None:
-        """With `principal`, there are none but its own: those of others are `not-found`."""
-        self._gateway, self._principal = gateway, principal
+        """With an end to the reach, there are none beyond it: they are `not-found`."""
+        self._gateway, self._whose = gateway, whose
         self._questions = questions
         self._database = questions.database
         self._channel = channel
 
-    def through(self, channel: Channel, principal: str | None = None) -> "Approvals":
-        """The same approvals, or those of `principal` alone, reached by another way."""
-        return Approvals(self._gateway, self._questions, channel, principal)
+    def through(self, channel: Channel, whose: Reach | None = None) -> "Approvals":
+        """The same approvals, or those within reach alone, by another way."""
+        return Approvals(self._gateway, self._questions, channel, whose)
 
     async def listed(
         self, states: Iterable[State] = ("pending",), limit: int = 100
     ) -> list[Approval]:
         """Approvals in these states, the latest first; what has lapsed is ended before."""
-        wanted, mine = tuple(states), self._principal
+        wanted, whose = tuple(states), self._whose
         await self._swept()
-        return await self._database.read(lambda session: listed(session, wanted, limit, mine))
+        return await self._database.read(lambda session: listed(session, wanted, limit, whose))
 
-    async def get(self, prefix: str) -> Approval:
-        """The approval whose id is, or alone begins with, `prefix`."""
-        return await self._questions.get(prefix, self._principal)
+    async def get(self, prefix: str, by: Caller | None = None) -> Approval:
+        """The approval whose id is, or alone begins with, `prefix`; among those there are for `by`,
+        who wants to do something about it.
+        """
+        return await self._questions.get(prefix, self._there_for(by))
 
     async def current(self, prefix: str) -> Approval:
         """The same, ended before if its time has come."""
         await self._swept()
         return await self.get(prefix)
 
-    async def votes(self, record: Approval) -> Sequence[Vote]:
-        """Who has said what about it."""
-        return await self._database.read(lambda session: votes_on(session, record.id))
+    async def viewed(self, *records: Approval) -> list[Viewed]:
+        """These approvals as people see them: what was said, what is needed, no known secret."""
+        votes = await self._database.read(
+            lambda session: [votes_on(session, each.id) for each in records]
+        )
+        pairs = zip(records, votes, strict=True)
+        return [viewed(record, said, self._gateway.masked) for record, said in pairs]
 
     async def approve(
         self,
@@ -116,13 +111,16 @@ class Approvals:
         """Say yes to what will run, with other arguments where `edits` has some.
 
         Edited and filled-in arguments pass schema and policy anew, and are refused like a call
-        (A13). `seen` is the `final_hash` of what this person was shown: anything else is refused
-        (A12). `supplied` is the result of a call in mode `external`. Runs nothing.
+        (A13). Where they ask for more than those of before, the record has the terms of both, and
+        this yes counts if it may: else `message` says why not. `seen` is the `final_hash` of what
+        this person was shown: anything else is refused (A12). `supplied` is the result of a call in
+        mode `external`. Runs nothing.
         """
-        _check_right(by)
-        record = await self.get(prefix)
-        _check_supplied(record, supplied)
-        _check_scope(record, standing)
+        check_right(by)
+        record = await self.get(prefix, by)
+        by = as_decider(by, record.tenant, self._questions.identities())
+        check_supplied(record, supplied)
+        check_scope(record, standing)
         if seen not in {None, record.final_hash}:
             raise RefusedError(
                 "the arguments were edited a moment ago",
@@ -131,18 +129,25 @@ class Approvals:
             )
         entry = self._entry(record)
         arguments = {**arguments_of(record), **(edits or {})}
-        _check_bound(entry, arguments_of(record), arguments)
+        check_bound(entry, arguments_of(record), arguments)
         checked = await self._gateway.recheck(record, arguments)
-        if given(entry, checked) != arguments_of(record):
-            record = await self._edited(record, entry, checked, by)
+        is_edit = given(entry, checked.arguments) != arguments_of(record)
+        if is_edit:
+            asked = _asked(record, entry, checked)
+            check_scope(replace(record, terms=asked.terms) if asked else record, standing)
+            record = await self._edited(record, entry, checked, asked, by)
         outcome = None if supplied is None else json.dumps(supplied.document())
         said = replace(self._said(record, by, "approve", note), outcome=outcome)
-        return await self._decide(record, by, said, standing)
+        moved = await self._decide(record, by, said, standing)
+        if is_edit and moved.code == "access-denied":  # the edit was made, by who might decide then
+            return Moved(moved.record, message=f"your yes does not count: {moved.message}")
+        return moved
 
     async def deny(self, prefix: str, by: Caller, *, note: str | None = None) -> Moved:
         """Say no; `note` reaches the model after redaction."""
-        _check_right(by)
-        record = await self.get(prefix)
+        check_right(by)
+        record = await self.get(prefix, by)
+        by = as_decider(by, record.tenant, self._questions.identities())
         return await self._decide(record, by, self._said(record, by, "deny", note))
 
     async def run(
@@ -154,17 +159,22 @@ class Approvals:
         one's own call runs for who may call, any for who may decide. `caller` stands in for the
         one of the record where it brings credentials.
         """
-        record = await self.get(prefix)
+        record = await self.get(prefix, by)
         if by is not None:
-            _check_run(record, by)
+            check_run(record, by)
         return await self._gateway.resume(record, caller)
 
-    async def wait(self, prefix: str, timeout_s: float | None = None) -> Approval:
-        """The approval once it is decided or over; as it is after `timeout_s` seconds (A19)."""
+    async def wait(
+        self, prefix: str, timeout_s: float | None = None, revision: int | None = None
+    ) -> Approval:
+        """The approval once it is decided or over; as it is after `timeout_s` seconds (A19).
+
+        With the `revision` that is known, any change of it will do: a yes of several, an edit.
+        """
         ends = None if timeout_s is None else asyncio.get_running_loop().time() + timeout_s
         while True:
             record = await self.current(prefix)
-            if record.state != "pending":
+            if record.state != "pending" or revision not in {None, record.revision}:
                 return record
             if ends is not None and asyncio.get_running_loop().time() >= ends:
                 return record
@@ -172,9 +182,9 @@ class Approvals:
 
     async def cancel(self, prefix: str, by: Caller) -> Moved:
         """Call off what does not run yet (A18): one's own call, or any for who may decide."""
-        record = await self.get(prefix)
+        record = await self.get(prefix, by)
         if by.principal != record.principal:
-            _check_right(by)
+            check_right(by)
         return await self._changing(
             lambda session, now: cancel(
                 session, record.id, now, actor=by.principal, audit=self._questions.audit
@@ -185,26 +195,43 @@ class Approvals:
         self, prefix: str, by: Caller, state: Literal["succeeded", "failed"]
     ) -> Moved:
         """A person's word on what came of a run with an unknown outcome (A2)."""
-        _check_right(by)
+        check_right(by)
+        record = await self.get(prefix, by)
         return await self._changing(
             lambda session, now: resolve_unknown(
-                session, prefix, now, actor=by.principal, state=state, audit=self._questions.audit
+                session,
+                record.id,
+                now,
+                actor=by.principal,
+                state=state,
+                audit=self._questions.audit,
             )
         )
 
     async def grants(self, limit: int = 100) -> Sequence[Grant]:
         """Standing yeses, the latest first."""
-        mine = self._principal
-        return await self._database.read(lambda session: grants_listed(session, limit, mine))
+        whose = self._whose
+        found = await self._database.read(lambda session: grants_listed(session, limit, whose))
+        return [masked_grant(each, self._gateway.masked) for each in found]
+
+    async def grant_of(self, record: Approval) -> Grant | None:
+        """The standing yes that was given with this approval, the latest of them."""
+        return next((each for each in await self.grants() if each.approval_id == record.id), None)
 
     async def revoke(self, prefix: str, by: Caller) -> Grant:
         """End a standing yes."""
-        _check_right(by)
-        return await self._changing(
+        check_right(by)
+        whose, audit = self._there_for(by), self._questions.audit
+        ended = await self._changing(
             lambda session, now: revoke(
-                session, prefix, now, actor=by.principal, audit=self._questions.audit
+                session, prefix, now, actor=by.principal, audit=audit, whose=whose
             )
         )
+        return masked_grant(ended, self._gateway.masked)
+
+    def _there_for(self, by: Caller | None) -> Reach | None:
+        """What is there to be looked at, or for `by` to do something about."""
+        return walls_of(by) if self._whose is None and by is not None else self._whose
 
     async def _decide(
         self, record: Approval, by: Caller, said: NewDecision, standing: Standing | None = None
@@ -243,10 +270,15 @@ class Approvals:
         )
 
     async def _edited(
-        self, record: Approval, entry: ToolEntry, arguments: Mapping[str, Any], by: Caller
+        self,
+        record: Approval,
+        entry: ToolEntry,
+        checked: Invocation,
+        asked: Reasked | None,
+        by: Caller,
     ) -> Approval:
-        """The record with other arguments."""
-        subject = subject_of(entry)
+        """The record with other arguments, and with what policy asks for these."""
+        subject, arguments = subject_of(entry), checked.arguments
         open_, sealed = parted(given(entry, arguments), subject.sensitive)
         shown = shown_to_people(entry, arguments)
         change = Edit(
@@ -257,6 +289,7 @@ class Approvals:
             self._questions.hash_of(subject, arguments, caller_of(record)),
             sealed,
             json.dumps(self._gateway.rendered(entry, shown, caller_of(record)), default=str),
+            asked,
         )
         moved = await self._changing(
             lambda session, now: edit(session, record.id, change, now, audit=self._questions.audit)
@@ -291,60 +324,10 @@ class Approvals:
         return await self._database.run(lambda session: work(session, moment))
 
 
-def _check_scope(record: Approval, standing: Standing | None) -> None:
-    """Raise RefusedError for a yes to calls to come that nobody can give here."""
-    if standing is None:
-        return
-    if record.mode != "confirm":
-        raise RefusedError(
-            "a person is needed for each such call: no yes holds for calls to come",
-            code="access-denied",
-            hint="say yes to this one alone",
-        )
-    if standing.scope not in record.terms.scopes:
-        raise RefusedError(
-            f"the rules let nobody say yes for a {standing.scope} here",
-            code="access-denied",
-            hint="`approval.scopes` of the rule says what is possible",
-        )
-
-
-def _check_bound(entry: ToolEntry, before: Mapping[str, Any], after: Mapping[str, Any]) -> None:
-    """Raise RefusedError where an edit changes what only the caller of the tool fills in."""
-    for name, source in entry.parameters.bound.items():
-        if (name in before, before.get(name)) != (name in after, after.get(name)):
-            raise RefusedError(
-                f"`{name}` is {source}, and no edit changes that",
-                code="invalid-arguments",
-                hint="leave it as it is, or deny the call",
-            )
-
-
-def _check_run(record: Approval, by: Caller) -> None:
-    """Raise RefusedError for who may not run this: one's own for who may call."""
-    if by.principal != record.principal:
-        _check_right(by)
-    elif "call" not in by.may:
-        message = f"{by.principal} may make no calls here"
-        hint = "`may: [call]` of an identity in toolrt.yaml lets somebody call"
-        raise RefusedError(message, code="access-denied", hint=hint)
-
-
-def _check_supplied(record: Approval, supplied: Supplied | None) -> None:
-    """Raise RefusedError where a result is missing, or nobody asked for one."""
-    if (record.mode == "external") is (supplied is not None):
-        return
-    if supplied is None:
-        message = "this call is made by a person: a yes brings its result along"
-        raise RefusedError(message, code="missing-arguments", hint="give the result")
-    message = "this call is made here: nobody but the tool gives its result"
-    raise RefusedError(message, code="invalid-arguments", hint="leave the result away")
-
-
-def _check_right(by: Caller) -> None:
-    if "approve" not in by.may:
-        raise RefusedError(
-            f"{by.principal} may decide nothing here",
-            code="access-denied",
-            hint="`may: [approve]` of an identity in toolrt.yaml lets somebody decide",
-        )
+def _asked(record: Approval, entry: ToolEntry, checked: Invocation) -> Reasked | None:
+    """What the edited call needs; None where policy asks for nothing now, and all stays."""
+    new = checked.decision.terms if checked.decision else None
+    if new is None:
+        return None
+    terms, hash_ = also(new, record.terms), decider_of(entry).policy_hash
+    return Reasked(terms, checked.generation, hash_, terms.rules, reason_of(terms.asks))

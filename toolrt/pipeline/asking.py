@@ -6,10 +6,12 @@ from typing import Any
 
 from toolrt.catalog.sensitive import sensitive_names
 from toolrt.catalog.snapshot import ToolEntry
+from toolrt.core.decisions import Need
 from toolrt.core.redaction import MASK
 from toolrt.core.results import Pause
 from toolrt.observe.journal_entries import PerTool
 from toolrt.policy.questions import Subject
+from toolrt.policy.terms import added, reasons_of
 from toolrt.stores.approvals import Approval
 
 
@@ -48,14 +50,35 @@ def shown_to_people(entry: ToolEntry, arguments: Mapping[str, Any]) -> Mapping[s
     return {**arguments, **dict.fromkeys(hidden, MASK), **gaps}
 
 
-def pause_of(record: Approval, entry: ToolEntry) -> Pause:
-    """The pause of a call whose question is open."""
-    because = f": {record.reason.rstrip('.')}" if record.reason else ""
-    message = (
-        f"`{entry.name}` waits for a person{because}. Nothing ran yet. "
-        f"Approval {record.id}; the same call again, once approved, runs it."
-    )
+def pause_of(
+    record: Approval, entry: ToolEntry, needs: tuple[Need, ...], before: Approval | None = None
+) -> Pause:
+    """The pause of a call whose question is open; again, where `before` had been approved."""
     fields = entry.asked
     if entry.form is not None and record.fields is not None:
         fields = tuple(json.loads(record.fields)["properties"])
-    return Pause(record.id, record.terms.mode, record.expires.wall, message, fields)
+    return Pause(
+        record.id,
+        record.terms.mode,
+        record.expires.wall,
+        _message(record, before),
+        fields,
+        asks=record.terms.asks,
+        needs=needs,
+        requester=record.principal,
+        is_reopened=before is not None,
+    )
+
+
+def _message(record: Approval, before: Approval | None) -> str:
+    """For the model, too: ids and reasons of rules, and nothing of people (P20)."""
+    waits, reason = "waits for a person", record.reason
+    if before is not None:
+        waits = "waits for a person again, since more is asked for than was approved"
+        asks = added(record.terms, before.terms) or record.terms.asks
+        reason = reasons_of(asks)
+    because = f": {reason.rstrip('.')}" if reason else ""
+    return (
+        f"`{record.tool}` {waits}{because}. Nothing ran yet. "
+        f"Approval {record.id}; the same call again, once approved, runs it."
+    )

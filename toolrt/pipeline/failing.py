@@ -18,6 +18,7 @@ from toolrt.core.results import Failure, Pause, ToolResult
 from toolrt.core.unseen import harmless
 from toolrt.pipeline.cutting import cut_text, preview
 from toolrt.pipeline.recovering import decide
+from toolrt.pipeline.sensitive import Mask
 from toolrt.schemas.plain import MAX_DIGITS, without_surrogates
 from toolrt.schemas.values import to_plain
 
@@ -70,17 +71,22 @@ def told(
     redactor: Redactor,
     max_bytes: int = _REFUSAL_BYTES,
     redactions: Redactions | None = None,
+    mask: Mask | None = None,
 ) -> Failure:
     """What a caller may know of a failure: no secret, no credential, nothing that acts unseen, and
     no more than a result.
+
+    `mask` takes out what else nobody may know, before anything is cut (O2).
     """
 
     def short(text: str) -> str:
-        whole = redactor.excerpt(without_surrogates(text))
+        whole = without_surrogates(text)
+        whole = redactor.excerpt(mask(whole) if mask else whole)
         whole = redactions.text(whole) if redactions else whole
         return cut_text(harmless(without_credentials(whole)), max_bytes)
 
     details = _plain(failure.details)
+    details = mask(details) if mask else details
     details = redactions.value(details) if redactions else details
     return Failure(
         failure.code,

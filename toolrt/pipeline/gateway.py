@@ -144,7 +144,8 @@ class Gateway:
 
         `caller` stands in for the one of the record where it brings credentials.
         """
-        invocation = self._begin(record.tool, arguments_of(record), caller or caller_of(record))
+        caller = caller or caller_of(record, self._registry.current.identities)
+        invocation = self._begin(record.tool, arguments_of(record), caller)
         invocation.approval = record
         result, plan = await self._run(invocation, _resumed)
         await self._journal.kept(invocation, result, plan.told if plan else None)
@@ -186,17 +187,18 @@ class Gateway:
             log_call(invocation, result)
         return result, plan
 
-    async def recheck(self, record: Approval, arguments: dict[str, Any]) -> dict[str, Any]:
+    async def recheck(self, record: Approval, arguments: dict[str, Any]) -> Invocation:
         """`arguments` as they would run for `record`: checked and decided anew, nothing runs.
 
         Raises:
             CallError: schema or policy refuse them.
         """
-        invocation = self._begin(record.tool, arguments, caller_of(record))
         snapshot = self._registry.current
+        invocation = self._begin(record.tool, arguments, caller_of(record, snapshot.identities))
+        invocation.generation = snapshot.generation
         plan = self._plan(snapshot, record.tool, invocation).admit(invocation, snapshot)
         await _dry(fold((revalidate, authorize), plan.entry, self._equipment, _unmade)(invocation))
-        return dict(invocation.arguments)
+        return invocation
 
     def rendered(
         self, entry: ToolEntry, arguments: Mapping[str, Any], caller: Caller

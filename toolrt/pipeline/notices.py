@@ -16,6 +16,8 @@ from toolrt.catalog.snapshot import ToolEntry
 from toolrt.core.calls import Caller
 from toolrt.core.results import Pause, ToolResult
 from toolrt.pipeline.gateway import Gateway
+from toolrt.pipeline.viewing import Viewed, viewed
+from toolrt.policy.needs import told
 from toolrt.schemas.phrases import visible
 from toolrt.stores.approvals import Approval
 
@@ -64,21 +66,21 @@ class Notices:
         await asyncio.gather(*late, return_exceptions=True)
 
     async def _tell(self, entry: ToolEntry, record: Approval) -> None:
-        result = await self._gateway.call(entry.name, notice(entry, record), NOTIFIER)
+        said = said_of(viewed(record, (), self._gateway.masked))
+        result = await self._gateway.call(entry.name, notice(entry, said), NOTIFIER)
         why = _why_failed(result)
         if why is not None and not self._has_failed:
             log.warning("nobody is told of questions: `%s` %s", entry.name, why)
         self._has_failed = why is not None
 
 
-def notice(entry: ToolEntry, record: Approval) -> dict[str, Any]:
+def notice(entry: ToolEntry, said: Mapping[str, str | None]) -> dict[str, Any]:
     """The arguments of the notice: those that the tool takes.
 
     What a question has not is left out, or an empty text where the tool insists.
     """
     schema = entry.input_schema
     taken, insists = schema.get("properties", {}), schema.get("required", ())
-    said = _said(record)
     return {
         name: "" if said[name] is None else said[name]
         for name in FIELDS
@@ -86,14 +88,17 @@ def notice(entry: ToolEntry, record: Approval) -> dict[str, Any]:
     }
 
 
-def _said(record: Approval) -> Mapping[str, str | None]:
+def said_of(viewed: Viewed) -> Mapping[str, str | None]:
     """Sensitive arguments stay where people decide: with any, `view` shows the masked arguments."""
+    record, asks = viewed.record, viewed.record.terms.asks
     pause = Pause(record.id, record.terms.mode, record.expires.wall, "").document()
     view = record.view if record.sealed is None else record.arguments
     return {
         "approval_id": record.id,
         "tool": record.tool,
         "reason": record.reason,
+        "rules": ", ".join(record.rules),
+        "needs": "; ".join(told(each, record.principal, of=asks) for each in viewed.needs),
         "principal": record.principal,
         "tenant": record.tenant,
         "mode": record.mode,

@@ -9,21 +9,26 @@ from functools import cached_property, partial
 from hashlib import sha256
 from typing import Any
 
-from toolrt.core.decisions import Caps, Verdict
-from toolrt.core.faults import Fault
+from toolrt.core.decisions import Caps, Terms, Verdict
+from toolrt.core.faults import Fault, child
 from toolrt.core.faults import Path as FaultPath
 from toolrt.core.globs import no_such_tool, tool_pattern
 from toolrt.expressions.conditions import CONDITION_KEYS
-from toolrt.loading.loader import LoadedFiles, WrittenPolicies, validated
-from toolrt.manifest.policy import Approval, Rule
+from toolrt.loading.loader import LoadedFiles, WrittenPolicies
+from toolrt.manifest.policy import Approval
+from toolrt.policy.approvers import approver_faults
 from toolrt.policy.clauses import Clause
 from toolrt.policy.conditions import Arguments, compiled, windows_of
+from toolrt.policy.drafts import Draft, read_draft
 from toolrt.policy.engine import NO_RULE, Posture, ToolPolicy
 from toolrt.policy.facts import ToolFacts
 from toolrt.policy.history import History
 from toolrt.policy.kept import KeptClauses, Over
 from toolrt.policy.policy import Policy
 from toolrt.policy.terms import laid_over, own_terms, terms_of
+
+_UNKNOWN = ToolFacts("…", arguments=None)
+"""Stands for a tool that a file may have which cannot be read."""
 
 
 def compile_policy(
@@ -57,6 +62,7 @@ class _Compiling:
     def policy(self) -> Policy:
         for written in self.files.policies:
             self._take(written)
+            self._look_at_approval(written)
         self.kept.turn()
         default, is_written = self._default()
         if self.files.project.policy == "required" and not is_written:
@@ -70,14 +76,15 @@ class _Compiling:
             is_written,
             self.caps,
             default,
+            self.hits,
         )
 
     def _tell_uncovered(self, deciders: Mapping[str, ToolPolicy]) -> None:
         """A tool that no rule lets through is worth a warning, at the tool.
 
-        Not where a file has errors: the rule that lets it through may be the one that is wrong.
+        Not where rules have errors: the one that lets it through may be the one that is wrong.
         """
-        if self.files.has_errors():
+        if not self.files.knows.policies:
             return
         for written in self.files.tools:
             decider = deciders.get(written.name)
@@ -93,48 +100,66 @@ class _Compiling:
     def _take(self, written: WrittenPolicies) -> None:
         """Compile the rules of a file, each by itself: one that is wrong hides no other."""
         raw = written.document.data.get("rules")
-        for number, entry in enumerate(raw if isinstance(raw, list) else ()):
+        for number in range(len(raw) if isinstance(raw, list) else 0):
             path: FaultPath = ("rules", number)
-            rule = self.kept.rule(written.document, number, partial(_rule, written, path, entry))
-            if rule is None or self._is_twin(rule, written, path):
+            draft = self.kept.draft(
+                written.document, number, partial(read_draft, written.document, path)
+            )
+            if draft is None:
                 continue
-            self.places[rule.id] = (written, path)
-            self.clauses[rule.id] = self._compiled(rule, written, path)
+            is_twin = draft.id is not None and self._is_twin(draft.id, written, path)
+            clause, hit = self._compiled(draft, written, path)
+            if draft.is_sound and not is_twin:
+                self.clauses[clause.id] = clause
+                self.hits[clause.id] = hit
 
-    def _compiled(self, rule: Rule, written: WrittenPolicies, path: FaultPath) -> Clause:
+    def _compiled(
+        self, draft: Draft, written: WrittenPolicies, path: FaultPath
+    ) -> tuple[Clause, list[str]]:
         """The rule over the tools that it hits; one that was compiled over the same is kept."""
         faults: list[Fault] = []
-        hit = self._hit(rule, faults)
-        self.hits[rule.id] = hit
-        faults += self._unknown_in_tests(rule)
+        hit = self._hit(draft, faults)
+        if self.files.knows.tools:
+            faults += self._unknown_in_tests(child(written.document.data["rules"], path[1]))
 
         def clause() -> tuple[Clause, list[Fault]]:
             found: list[Fault] = []
-            return self._clause(rule, hit, written.policies.approval, found), found
+            return self._clause(draft, over, written.policies.approval, found), found
 
-        over = Over(
-            self.files.project_document,
-            self.files.knows_vars,
-            {name: self.tools[name].arguments for name in hit},
-        )
-        made, found = self.kept.clause(rule, over, clause)
-        self.files.report(written.document, path, *faults, *found)
-        return made
+        arguments = {name: self.tools[name].arguments for name in hit}
+        if not self._knows_what_is_hit(draft):
+            arguments[_UNKNOWN.name] = None
+        over = Over(self.files.project_document, self.files.knows.vars, arguments)
+        made, found = self.kept.clause(draft.rule, over, clause)
+        placed = (draft.placed(each) for each in (*faults, *found))
+        self.files.report(written.document, path, *placed)
+        return made, hit
 
-    def _is_twin(self, rule: Rule, written: WrittenPolicies, path: FaultPath) -> bool:
-        first = self.places.get(rule.id)
-        if first is None:
+    def _knows_what_is_hit(self, draft: Draft) -> bool:
+        """Whether the rule can hit no tool but those that are known."""
+        is_exact = all("*" not in each and self._matched(each) for each in draft.rule.tools)
+        return draft.has_all_tools and (self.files.knows.tools or is_exact)
+
+    def _is_twin(self, id_: str, written: WrittenPolicies, path: FaultPath) -> bool:
+        """Whether another rule has that id, which is reported."""
+        first = self.places.setdefault(id_, (written, path))
+        if first == (written, path):
             return False
         span = first[0].document.span((*first[1], "id"))
-        message = f"rule `{rule.id}` stands at {first[0].document.file}:{span.line} already"
+        message = f"rule `{id_}` stands at {first[0].document.file}:{span.line} already"
         fault = Fault("duplicate-rule", message, ("id",), "an id is unique over all files")
         self.files.report(written.document, path, fault)
+        self.files.knows.policies = False
         return True
 
     def _clause(
-        self, rule: Rule, hit: list[str], of_file: Approval | None, faults: list[Fault]
+        self, draft: Draft, over: Over, of_file: Approval | None, faults: list[Fault]
     ) -> Clause:
-        arguments = Arguments.of([self.tools[name] for name in hit])
+        rule = draft.rule
+        arguments = Arguments.of([self.tools.get(name, _UNKNOWN) for name in over.arguments])
+        terms = terms_of(laid_over(rule.approval, of_file))
+        if draft.is_sound and rule.decide == "ask" and rule.approval is not None:
+            faults += self._lacking_approvers(terms)
         if rule.mode == "audit":
             message = f"rule `{rule.id}` only watches: it decides nothing"
             hint = "`mode: enforce`, or no mode, makes it count"
@@ -147,31 +172,44 @@ class _Compiling:
             unless=compiled(rule.unless, "unless", arguments, self.known_keys, faults),
             reason=rule.reason,
             mode=rule.mode,
-            terms=terms_of(laid_over(rule.approval, of_file)),
+            terms=terms,
         )
+
+    def _look_at_approval(self, written: WrittenPolicies) -> None:
+        """`approval` of a file holds where its rules say nothing else, and where tools ask."""
+        approval = written.policies.approval
+        if approval is not None:
+            faults = self._lacking_approvers(terms_of(approval))
+            self.files.report(written.document, (), *faults)
+
+    def _lacking_approvers(self, terms: Terms) -> list[Fault]:
+        if not self.files.knows.identities:
+            return []
+        return approver_faults(terms, self.files.project.identities, ("approval",))
 
     @cached_property
     def known_keys(self) -> Mapping[str, frozenset[str]]:
-        if not self.files.knows_vars:
+        if not self.files.knows.vars:
             return CONDITION_KEYS
         return {**CONDITION_KEYS, "vars": frozenset(self.files.project.vars)}
 
-    def _hit(self, rule: Rule, faults: list[Fault]) -> list[str]:
+    def _hit(self, draft: Draft, faults: list[Fault]) -> list[str]:
         """The tools that the globs match; a glob that matches none is worth a warning."""
         hit: set[str] = set()
-        for number, glob in enumerate(rule.tools):
+        for number, glob in enumerate(draft.rule.tools):
             found = self._matched(glob)
             hit |= found
-            if not found:
+            if not found and self.files.knows.tools and "tools" not in draft.lacks:
                 faults.append(no_such_tool(glob, self.tools, ("tools", number)))
         return sorted(hit)
 
-    def _unknown_in_tests(self, rule: Rule) -> Iterator[Fault]:
-        """Tests of a rule that call no tool of this project."""
-        for number, test in enumerate(rule.tests):
-            if test.call.tool not in self.tools:
-                path = ("tests", number, "call", "tool")
-                yield no_such_tool(test.call.tool, self.tools, path)
+    def _unknown_in_tests(self, entry: Any) -> Iterator[Fault]:
+        """Tests of a rule, as it is written, that call no tool of this project."""
+        tests = child(entry, "tests")
+        for number, test in enumerate(tests if isinstance(tests, list) else ()):
+            name = child(child(test, "call"), "tool")
+            if isinstance(name, str) and name not in self.tools:
+                yield no_such_tool(name, self.tools, ("tests", number, "call", "tool"))
 
     def _matched(self, glob: str) -> frozenset[str]:
         if glob not in self.matched:
@@ -222,6 +260,7 @@ class _Compiling:
                 message = f"{said[0].document.file}:{span.line} says `{said[0].policies.default}`"
                 fault = Fault("two-defaults", message, ("default",), "one default for all files")
                 self.files.report(each.document, (), fault)
+                self.files.knows.policies = False
         if any(each.policies.default == "deny" for each in said):
             return "deny", True
         if said:
@@ -230,8 +269,9 @@ class _Compiling:
         return ("deny", True) if has_rules else ("allow", False)
 
     def _miss_rules(self) -> None:
+        """Rules are required, and there are none; a file that cannot be read may have some."""
         document = self.files.project_document
-        if document is not None:
+        if document is not None and self.files.knows.policies:
             message = "`policy: required`, and no file of policies.d has rules or a default"
             hint = "write rules, or take the key away to run without"
             self.files.report(document, (), Fault("no-policy", message, ("policy",), hint))
@@ -253,9 +293,3 @@ class _Compiling:
             text = f"{written.document.file}\0{written.document.text}\0"
             digest.update(text.encode("utf-8", "surrogatepass"))
         return digest.hexdigest()
-
-
-def _rule(written: WrittenPolicies, path: FaultPath, entry: Any) -> Rule | None:
-    """The rule, or None when it has faults, which the loader has reported."""
-    document = written.document
-    return validated(Rule, entry, lambda inner: document.source_text((*path, *inner)))[0]

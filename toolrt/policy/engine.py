@@ -17,7 +17,7 @@ from toolrt.policy.clauses import Clause
 from toolrt.policy.facts import ToolFacts
 from toolrt.policy.history import History
 from toolrt.policy.risk import Risk
-from toolrt.policy.terms import strictest
+from toolrt.policy.terms import asked_by, reason_of, strictest
 
 NO_RULE = Decision("deny", "no-rule", reason="no rule lets this call through")
 BY_DEFAULT = Decision("allow")
@@ -57,6 +57,7 @@ class ToolPolicy:
         "_hiding",
         "_history",
         "_is_open",
+        "_own",
         "_risk",
         "_windows",
         "fixed",
@@ -89,6 +90,8 @@ class ToolPolicy:
         self._allows = [each for each in enforced if each.decide == "allow"]
         self._ends = {each.id: _denial(each) for each in self._denies}
         self._ends |= {each.id: _leave(each) for each in self._allows}
+        own = posture.own_terms
+        self._own = [] if own is None else [asked_by(own, None, posture.own_reason)]
         self.fixed = self._settled()
         self.may_ask = bool(self._asks) or posture.own_terms is not None
         self._is_open = self._lets_through_somebody()
@@ -221,12 +224,10 @@ class ToolPolicy:
         return BY_DEFAULT if self.posture.default == "allow" else NO_RULE
 
     def _asking(self, asking: Sequence[Clause]) -> Decision:
-        first = asking[0] if asking else None
-        reason = first.reason if first else self.posture.own_reason
-        own = self.posture.own_terms
-        every = [*([own] if own is not None else []), *(each.terms or Terms() for each in asking)]
-        rule = first.id if first else None
-        return Decision("ask", rule=rule, reason=reason, terms=strictest(every))
+        rules = [asked_by(each.terms or Terms(), each.id, each.reason) for each in asking]
+        terms = strictest([*self._own, *rules])
+        rule = asking[0].id if asking else None
+        return Decision("ask", rule=rule, reason=reason_of(terms.asks), terms=terms)
 
 
 class _Roots(dict[str, Any]):

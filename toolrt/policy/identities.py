@@ -2,12 +2,16 @@
 
 With none written, the person at the terminal is trusted with everything. As soon as there is one,
 whoever is not among them may do nothing.
+
+A tenant is a wall: whoever has one sees and decides nothing beyond it, whatever they may. Whoever
+may `admin` and has none looks over all walls.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from toolrt.core.calls import Caller, Right
+from toolrt.core.calls import Caller, Reach, Right
+from toolrt.core.errors import RefusedError
 from toolrt.manifest.project import Identity
 
 EVERYTHING: frozenset[Right] = frozenset({"call", "approve", "admin"})
@@ -30,6 +34,65 @@ def of_principal(
         return Caller(principal, roles or ())
     made = _caller(known)
     return made if roles is None else replace(made, roles=roles)
+
+
+def of_record(caller: Caller, identities: Sequence[Identity]) -> Caller:
+    """The caller of a call that was made before, with the roles and rights that they have now."""
+    if not identities:
+        return caller
+    own = (caller.principal, caller.tenant)
+    known = [each for each in identities if (each.principal, each.tenant) == own]
+    roles = dict.fromkeys(role for each in known for role in each.roles)
+    may = frozenset(right for each in known for right in each.may)
+    return replace(caller, roles=tuple(roles), may=may)
+
+
+def reach_of(caller: Caller) -> Reach | None:
+    """Whose calls and questions somebody may look at; None for everybody's."""
+    if "admin" in caller.may and not caller.tenant:
+        return None
+    may_see_others = bool(caller.may & {"approve", "admin"})
+    return Reach(caller.tenant, None if may_see_others else caller.principal)
+
+
+def walls_of(caller: Caller) -> Reach | None:
+    """What is there at all for somebody, whatever they may do about it; None for everything."""
+    whose = reach_of(caller)
+    return None if whose is None else replace(whose, principal=None)
+
+
+def as_decider(by: Caller, tenant: str | None, identities: Sequence[Identity]) -> Caller:
+    """Who decides about a question of that tenant, in those of their roles that will count.
+
+    Raises RefusedError where their word would count for nothing.
+    """
+    roles = roles_now(identities, by.principal, tenant, by.roles)
+    if roles is None:
+        raise RefusedError(
+            f"{by.principal} is not among those who may decide here",
+            code="access-denied",
+            hint="`identities` of toolrt.yaml says who may",
+        )
+    return replace(by, roles=roles)
+
+
+def roles_now(
+    identities: Sequence[Identity], principal: str, tenant: str | None, roles: Iterable[str]
+) -> tuple[str, ...] | None:
+    """Which of the roles somebody still has who said yes to a question of that tenant.
+
+    None for who may not decide about it any more.
+    """
+    if not identities:
+        return tuple(roles)
+    known = [each for each in identities if each.principal == principal and _decides(each, tenant)]
+    held = {role for each in known for role in each.roles}
+    return tuple(role for role in roles if role in held) if known else None
+
+
+def _decides(identity: Identity, tenant: str | None) -> bool:
+    whose = reach_of(_caller(identity))
+    return "approve" in identity.may and (whose is None or whose.holds(None, tenant))
 
 
 def _caller(identity: Identity) -> Caller:

@@ -12,6 +12,7 @@ from toolrt.core.faults import Fault
 from toolrt.loading.reader import Document
 from toolrt.manifest.policy import Rule
 from toolrt.policy.clauses import Clause
+from toolrt.policy.drafts import Draft, Read
 
 Made = tuple[Clause, list[Fault]]
 
@@ -29,15 +30,15 @@ class Over:
 class KeptClauses:
     """Rules by document and number, and the clauses made of them; see `turn`."""
 
-    _rules: dict[tuple[Document, int], Rule | None] = field(default_factory=dict)
-    _asked: dict[tuple[Document, int], Rule | None] = field(default_factory=dict)
+    _drafts: dict[tuple[Document, int], Draft | None] = field(default_factory=dict)
+    _asked: dict[tuple[Document, int], Draft | None] = field(default_factory=dict)
     _clauses: dict[int, tuple[Rule, Over, Made]] = field(default_factory=dict)
     _used: dict[int, tuple[Rule, Over, Made]] = field(default_factory=dict)
 
-    def rule(self, document: Document, number: int, read: Callable[[], Rule | None]) -> Rule | None:
+    def draft(self, document: Document, number: int, read: Read) -> Draft | None:
         """The rule at that place; read when nobody has."""
         key = (document, number)
-        self._asked[key] = self._rules[key] if key in self._rules else read()
+        self._asked[key] = self._drafts[key] if key in self._drafts else read()
         return self._asked[key]
 
     def clause(self, rule: Rule, over: Over, make: Callable[[], Made]) -> Made:
@@ -52,5 +53,5 @@ class KeptClauses:
 
     def turn(self) -> None:
         """Another generation begins; what the one before did not ask for is forgotten."""
-        self._rules, self._asked = self._asked, {}
+        self._drafts, self._asked = self._asked, {}
         self._clauses, self._used = self._used, {}

@@ -47,17 +47,17 @@ def all_gone(before: Protection, after: Protection) -> str | None:
     """What is wrong when there are no policy files any more: never the same as no rules."""
     if not before.files or after.files:
         return None
-    return f"every policy file is gone: {_listed(before.files, 'file')}"
+    return f"every policy file is gone: {listed(before.files, 'file')}"
 
 
 def losses(before: Protection, after: Protection) -> Iterator[str]:
     """Each way in which `after` protects less and may be a mistake."""
     denies = before.enforced("deny") - after.enforced("deny")
     if denies:
-        yield f"{_listed(denies, 'deny rule')} would no longer hold"
+        yield f"{listed(denies, 'deny rule')} would no longer hold"
     asks = before.enforced("ask") - after.enforced("ask", "deny")
     if asks:
-        yield f"{_listed(asks, 'ask rule')} would no longer hold"
+        yield f"{listed(asks, 'ask rule')} would no longer hold"
     if len(after.rules) * _HALF < len(before.rules):
         yield f"of {len(before.rules)} rules {len(after.rules)} would be left"
     if before.default == "deny" and after.default != "deny":
@@ -75,8 +75,10 @@ def _cut(before: Protection, after: Protection) -> Iterator[str]:
             yield f"{name} is the beginning of what it was"
 
 
-def _listed(names: Iterable[str], what: str) -> str:
+def listed(names: Iterable[str], what: str = "") -> str:
+    """A few of the names, after what they are: `rules `a`, `b` and 3 more`."""
     known = sorted(names)
     shown = ", ".join(f"`{each}`" for each in known[:_FEW])
     more = f" and {len(known) - _FEW} more" if len(known) > _FEW else ""
-    return f"{what}{'s' if len(known) > 1 else ''} {shown}{more}"
+    many = f"{what}s " if len(known) > 1 else f"{what} "
+    return f"{many if what else ''}{shown}{more}"

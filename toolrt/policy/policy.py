@@ -1,6 +1,6 @@
 """The policy of one generation: every rule compiled, and for each tool what decides its calls."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from toolrt.core.decisions import Caps, Verdict
@@ -13,7 +13,7 @@ class Policy:
     """All rules by id, and the deciders by tool. `hash` changes with what the files say.
 
     `is_written` is false where no file has rules or a default: the built-in posture holds.
-    `default` is what holds where no rule decides.
+    `default` is what holds where no rule decides; `hits` are the tools that each rule can hit.
     """
 
     tools: Mapping[str, ToolPolicy] = field(default_factory=dict)
@@ -22,3 +22,4 @@ class Policy:
     is_written: bool = False
     caps: Caps = field(default_factory=Caps)
     default: Verdict = "allow"
+    hits: Mapping[str, Sequence[str]] = field(default_factory=dict)

@@ -9,20 +9,24 @@ import json
 import os
 import secrets
 import socket
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from toolrt.core.calls import Caller
-from toolrt.core.decisions import Caps, Decision, Terms
+from toolrt.core.calls import Caller, Reach
+from toolrt.core.decisions import Caps, Decision, Need, Terms
 from toolrt.core.redaction import MASK
 from toolrt.core.results import Answer, Failure
+from toolrt.manifest.project import Identity
 from toolrt.policy.hashes import call_hash, texts
+from toolrt.policy.identities import of_record, roles_now
+from toolrt.policy.needs import is_simple, needs_of
 from toolrt.schemas.phrases import visible
 from toolrt.stores.approval_asks import Refusal, create, still_open
 from toolrt.stores.approval_claims import claim, renew, settle
 from toolrt.stores.approval_decisions import Reasked, reopen
+from toolrt.stores.approval_recount import RolesNow
 from toolrt.stores.approval_votes import votes_on
 from toolrt.stores.approvals import Approval, Moved, Question, get
 from toolrt.stores.base import Audit, Database, Session, StoreError
@@ -78,13 +82,15 @@ class Questions:
         self, database: Database, key: Callable[[], bytes], moments: Moments, audit: Audit
     ) -> None:
         """`key` is the store's lasting key, read when first needed. `on_new` is told of each
-        question that was not there before, and who asks; it must come back at once.
+        question that was not there before, and who asks; it must come back at once. `identities`
+        gives those of the project as it is now.
         """
         self.database = database
         self.moments = moments
         self.audit = audit
         self.owner = f"{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(4)}"
         self.on_new: Callable[[Approval, Caller], object] = _nothing
+        self.identities: Callable[[], Sequence[Identity]] = tuple
         self._lasting_key = key
         self._key: bytes | None = None
 
@@ -113,6 +119,7 @@ class Questions:
             asked.caller.session,
             texts(asked.arguments, asked.subject.sensitive, self.key),
             question.terms,
+            self._roles_now(asked.caller.tenant),
         )
 
         def work(session: Session) -> Approval | Grant | Refusal:
@@ -130,9 +137,16 @@ class Questions:
             self.on_new(answer, asked.caller)
         return answer
 
-    async def get(self, prefix: str, principal: str | None = None) -> Approval:
-        """The approval of that id, among those of `principal`. Raises RefusedError, StoreError."""
-        return await self.database.read(lambda session: get(session, prefix, principal))
+    async def get(self, prefix: str, whose: Reach | None = None) -> Approval:
+        """The approval of that id, among those within reach. Raises RefusedError, StoreError."""
+        return await self.database.read(lambda session: get(session, prefix, whose))
+
+    async def needs(self, record: Approval) -> tuple[Need, ...]:
+        """Whose yes the record has, and whose it still needs."""
+        if is_simple(record):
+            return needs_of(record, ())
+        votes = await self.database.read(lambda session: votes_on(session, record.id))
+        return needs_of(record, votes)
 
     async def note_of_denial(self, record: Approval) -> str | None:
         """What the person who said no gave as a reason, with nothing invisible in it (O3)."""
@@ -147,8 +161,7 @@ class Questions:
     ) -> Approval:
         """The approved record under the terms of now: pending again where they are not met (A5)."""
         terms = decision.terms or Terms()
-        rules = (decision.rule,) if decision.rule else ()
-        asked = Reasked(terms, generation, policy_hash, rules, decision.reason)
+        asked = Reasked(terms, generation, policy_hash, terms.rules, decision.reason)
         moment = self.moments.now()
         moved = await self.database.run(
             lambda session: reopen(session, record.id, asked, moment, audit=self.audit)
@@ -166,9 +179,15 @@ class Questions:
                 owner=self.owner,
                 final_hash=final_hash,
                 lease_s=LEASE_S,
+                roles_now=self._roles_now(record.tenant),
                 audit=self.audit,
             )
         )
+
+    def _roles_now(self, tenant: str | None) -> RolesNow:
+        """Says which yeses about a question of that tenant count, as people are known by now."""
+        known = self.identities()
+        return lambda vote: roles_now(known, vote.actor, tenant, vote.roles)
 
     async def settle(
         self,
@@ -234,10 +253,13 @@ def external_outcome(record: Approval) -> Answer | Failure:
     return Answer(told["data"])
 
 
-def caller_of(record: Approval) -> Caller:
-    """On whose behalf the call was made; without what it brought as credentials."""
+def caller_of(record: Approval, identities: Sequence[Identity] = ()) -> Caller:
+    """On whose behalf the call was made; without what it brought as credentials.
+
+    With the `identities` of the project, in the roles and rights that they have now.
+    """
     known = json.loads(record.caller)
-    return Caller(
+    made = Caller(
         known["principal"],
         tuple(known["roles"]),
         known["tenant"],
@@ -245,6 +267,7 @@ def caller_of(record: Approval) -> Caller:
         tuple(known["scopes"]),
         known["claims"],
     )
+    return of_record(made, identities)
 
 
 def parted(arguments: Mapping[str, Any], sensitive: frozenset[str]) -> tuple[str, str | None]:
@@ -272,7 +295,7 @@ def _question(asked: Asked, hash_: str) -> Question:
         tenant=caller.tenant,
         session=caller.session,
         reason=decision.reason,
-        rules=(decision.rule,) if decision.rule else (),
+        rules=terms.rules,
         terms=terms,
         view=_json(asked.view),
         fields=_json(subject.asked_schema) if subject.asked_schema else None,

@@ -1,13 +1,14 @@
 """What an approval needs, made of what rules, files and tools say about it."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from math import inf
 
-from toolrt.core.decisions import DEFAULT_TTL_S, Group, Terms
+from toolrt.core.decisions import DEFAULT_TTL_S, Ask, Group, Terms
 from toolrt.manifest.policy import Approval
 from toolrt.manifest.result import Hitl
 from toolrt.policy.facts import ToolFacts
+from toolrt.policy.needs import owner
 
 OPEN = Approval()
 """Where nobody says anything: one yes of anybody who may approve."""
@@ -56,6 +57,36 @@ def own_terms(tool: ToolFacts, files: Iterable[Approval]) -> tuple[Terms | None,
     return made, reason or hitl.note
 
 
+def asked_by(terms: Terms, rule: str | None, reason: str | None) -> Terms:
+    """The terms of one rule, or of the tool itself (None), which say that they are its."""
+    ttl_s = None if terms.ttl_s == inf else terms.ttl_s
+    ask = Ask(rule, reason, terms.groups, terms.exclude_requester, ttl_s)
+    return replace(terms, asks=(ask,))
+
+
+def reason_of(asks: Sequence[Ask]) -> str | None:
+    """Why people are asked; with whose reason it is, where there are several."""
+    return asks[0].reason if len(asks) == 1 else reasons_of(asks) or None
+
+
+def reasons_of(asks: Iterable[Ask]) -> str:
+    """Every reason, and whose it is."""
+    return "; ".join(map(_reason, asks))
+
+
+def also(new: Terms, before: Terms) -> Terms:
+    """What an edited call needs: all that it asks for now, and nothing less than before."""
+    known = {each.rule for each in new.asks}
+    kept = tuple(each for each in before.asks if each.rule not in known)
+    return strictest([new, replace(before, asks=kept)])
+
+
+def added(after: Terms, before: Terms) -> tuple[Ask, ...]:
+    """Who asks for something that nobody asked for before, whatever their reasons."""
+    known = {replace(each, reason=None) for each in before.asks}
+    return tuple(each for each in after.asks if replace(each, reason=None) not in known)
+
+
 def strictest(every: list[Terms]) -> Terms:
     """Every group must be satisfied; the shortest times that somebody writes and the fewest scopes
     hold. A yes is to be used as long as it could have been waited for.
@@ -72,6 +103,7 @@ def _together(every: list[Terms]) -> Terms:
     first = every[0]
     if len(every) == 1:
         return first
+    asks = dict.fromkeys(ask for each in every for ask in each.asks)
     scopes = set(first.scopes).intersection(*(each.scopes for each in every))
     return replace(
         first,
@@ -80,7 +112,13 @@ def _together(every: list[Terms]) -> Terms:
         ttl_s=min(each.ttl_s for each in every),
         execute_by_s=min(each.execute_by_s for each in every),
         scopes=tuple(each for each in first.scopes if each in scopes) or ("once",),
+        asks=tuple(sorted(asks, key=lambda each: each.rule is None)),
     )
+
+
+def _reason(ask: Ask) -> str:
+    whose = owner(ask.rule)
+    return f"{ask.reason.rstrip('.')} ({whose})" if ask.reason else f"{whose} asks"
 
 
 def _why_asked(tool: ToolFacts) -> str | None:

@@ -3,26 +3,26 @@
 As text it is one line: `+ pay  ~ forecast (timeout 5s -> 8s)  - legacy`.
 """
 
-import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from toolrt.catalog.snapshot import Snapshot, ToolEntry
-from toolrt.core.faults import MISSING, child
 from toolrt.policy.loss import Protection
+from toolrt.reloading.differences import Difference, Mask, differences
+from toolrt.reloading.keys import ADDED, REMOVED, file_keys, project_keys
 
 _FEW = 3
-_ROOM = 40
 _SHORT = {"timeout.total": "timeout", "retry.attempts": "retry", "http.url": "http"}
 """Long forms of what is mostly written short."""
-
-Mask = Callable[[str], str]
 
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """Names of tools and ids of rules; a changed tool leads to what changed in it, in words."""
+    """Names of tools and ids of rules; a changed tool leads to what changed in it, in words.
+
+    So do `keys`, those of toolrt.yaml and those that policy files have for all their rules.
+    """
 
     added: tuple[str, ...] = ()
     changed: Mapping[str, str] | None = None
@@ -30,21 +30,22 @@ class Changes:
     rules_added: tuple[str, ...] = ()
     rules_changed: tuple[str, ...] = ()
     rules_removed: tuple[str, ...] = ()
+    keys: Mapping[str, str] | None = None
 
     def __bool__(self) -> bool:
         return bool(self.text)
 
     @property
     def text(self) -> str:
-        """One line; empty where neither a tool nor a rule has changed."""
-        changed = self.changed or {}
+        """One line; empty where nothing has changed that does anything."""
         parts = [
             *(f"+ {name}" for name in self.added),
-            *(f"~ {name} ({what})" if what else f"~ {name}" for name, what in changed.items()),
+            *(_line(*each) for each in (self.changed or {}).items()),
             *(f"- {name}" for name in self.removed),
             *(f"+ rule {id_}" for id_ in self.rules_added),
             *(f"~ rule {id_}" for id_ in self.rules_changed),
             *(f"- rule {id_}" for id_ in self.rules_removed),
+            *(_line(*each) for each in (self.keys or {}).items()),
         ]
         return "  ".join(parts)
 
@@ -59,15 +60,17 @@ class Changes:
                 "changed": list(self.rules_changed),
                 "removed": list(self.rules_removed),
             },
+            "keys": dict(self.keys or {}),
         }
 
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """A generation, as far as changes are concerned."""
+    """A generation, as far as changes are concerned; `project` is the data of toolrt.yaml."""
 
     snapshot: Snapshot
     protection: Protection
+    project: Any = None
 
 
 def changes(before: Side, after: Side, mask: Mask) -> Changes:
@@ -82,14 +85,32 @@ def changes(before: Side, after: Side, mask: Mask) -> Changes:
         tuple(sorted(rules_now.keys() - rules.keys())),
         tuple(sorted(id_ for id_ in rules_now.keys() & rules if rules_now[id_] != rules[id_])),
         tuple(sorted(rules.keys() - rules_now.keys())),
+        dict(_keys(before, after, mask)),
     )
+
+
+def _keys(before: Side, after: Side, mask: Mask) -> Iterator[Difference]:
+    old, new = before.protection, after.protection
+    if old.default != new.default:
+        yield "default", f"{old.default} -> {new.default}"
+    yield from file_keys(old.files, new.files, mask)
+    yield from project_keys(before.project, after.project, mask)
+
+
+def _line(name: str, how: str) -> str:
+    if how in {ADDED, REMOVED}:
+        return f"{'+' if how == ADDED else '-'} {name}"
+    return f"~ {name} ({how})" if how else f"~ {name}"
 
 
 def _told(old: ToolEntry, new: ToolEntry, mask: Mask) -> str | None:
     """What has changed in a tool; None for nothing."""
     if old.layered is new.layered:
         return None
-    found = list(_differences(old.layered.merged, new.layered.merged, (), mask))
+    found = [
+        f"{_SHORT.get(name, name)} {how}".rstrip()
+        for name, how in differences(old.layered.merged, new.layered.merged, mask)
+    ]
     if old.service != new.service:
         found.append(f"target {new.target}" if new.target else "target")
     if _conditional(old) != _conditional(new):
@@ -104,31 +125,3 @@ def _conditional(tool: ToolEntry) -> list[tuple[int, str, Mapping[str, Any]]]:
     """What settings with `when` say of the tool."""
     settings = tool.variants.settings if tool.variants else ()
     return [(each.below, each.condition.text, each.layer.data) for each in settings]
-
-
-def _differences(old: Any, new: Any, path: tuple[str, ...], mask: Mask) -> Iterator[str]:
-    """The leaves that differ, as `timeout 5s -> 8s`."""
-    if old == new:
-        return
-    if _is_mapping(old) and _is_mapping(new):
-        keys = {*(old if isinstance(old, dict) else ()), *(new if isinstance(new, dict) else ())}
-        for key in sorted(keys, key=str):
-            inner = child(old, key), child(new, key)
-            yield from _differences(*inner, (*path, str(key)), mask)
-        return
-    name = _SHORT.get(".".join(path), ".".join(path))
-    texts = [_shown(each, mask) for each in (old, new)]
-    yield name if None in texts else f"{name} {texts[0]} -> {texts[1]}"
-
-
-def _is_mapping(value: Any) -> bool:
-    """Whether it is a mapping, or one that is not there."""
-    return isinstance(value, dict) or value is MISSING
-
-
-def _shown(value: Any, mask: Mask) -> str | None:
-    """A value that is short enough for the line; None for any other."""
-    if value is MISSING:
-        return "none"
-    text = mask(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))
-    return text if len(text) <= _ROOM and text.isprintable() else None

@@ -3,19 +3,20 @@
 All of it is worked out where it was compiled, aside from the calls.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Final
 
 from toolrt.catalog.compiler import Compiled
-from toolrt.catalog.snapshot import Snapshot
+from toolrt.catalog.snapshot import Snapshot, ToolEntry
 from toolrt.core.redaction import Redactor, without_credentials
 from toolrt.loading.diagnostics import Diagnostic
 from toolrt.loading.stock import Stock
 from toolrt.policy.loss import Protection, all_gone, losses
 from toolrt.policy.policy import Policy
 from toolrt.reloading.changes import Changes, Side, changes
+from toolrt.reloading.weakening import weakened
 
 _OPENED_ONCE: Final = ("state", "journal", "secrets")
 """Keys of toolrt.yaml that are read when a project is opened."""
@@ -23,12 +24,15 @@ _OPENED_ONCE: Final = ("state", "journal", "secrets")
 
 @dataclass(frozen=True, slots=True)
 class Generation:
-    """What is in force, or may be. `blocked` are the tools that cannot be called, and why."""
+    """What is in force, or may be. `blocked` are the tools that cannot be called, and why; `uses`
+    is what all of them need of the things that bindings share.
+    """
 
     compiled: Compiled
     snapshot: Snapshot
     protection: Protection
     blocked: Mapping[str, str]
+    uses: frozenset[object] = frozenset()
 
     @classmethod
     def of(cls, compiled: Compiled) -> "Generation | None":
@@ -40,15 +44,24 @@ class Generation:
         protection = Protection.of(compiled.files.policies, default)
         tools = snapshot.tools.values()
         blocked = {each.name: each.blocked.reason for each in tools if each.blocked is not None}
-        return cls(compiled, snapshot, protection, blocked)
+        uses = frozenset(use for each in tools for use in _uses(each))
+        return cls(compiled, snapshot, protection, blocked, uses)
 
     @property
     def side(self) -> Side:
-        return Side(self.snapshot, self.protection)
+        document = self.compiled.files.project_document
+        return Side(self.snapshot, self.protection, document.data if document else None)
 
     @property
     def stock(self) -> Stock:
         return self.compiled.files.stock
+
+
+def _uses(tool: ToolEntry) -> Iterator[object]:
+    """What the bindings of a tool, in all its forms, need of the things that are shared."""
+    forms = tool.variants.entries.values() if tool.variants is not None else ()
+    for each in (tool, *forms):
+        yield from getattr(each.binding, "uses", ())
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +89,7 @@ def weighed(current: Generation, compiled: Compiled) -> Weighed:
         new,
         changes(current.side, new.side, partial(_masked, compiled.redactor)),
         all_gone(current.protection, new.protection),
-        tuple(losses(current.protection, new.protection)),
+        (*losses(current.protection, new.protection), *weakened(current.snapshot, new.snapshot)),
         _kept_keys(current, new),
     )
 

@@ -16,8 +16,9 @@ class Reload:
 
     `is_accepted` says that what is written is in force: since now when `is_new`, else since before.
     `generation` and `fingerprint` are those in force; `refused` is the fingerprint of what was not
-    let in. `why` says why it was not, `hint` what to do. `losses` are why a person has to confirm
-    it. `needs_restart` are keys of toolrt.yaml that changed and count only after a new start.
+    let in. `is_mended` says that what was tried before was refused. `why` says why it was not,
+    `hint` what to do. `losses` are why a person has to confirm it; `changes` are what would change
+    then. `needs_restart` are keys of toolrt.yaml that changed and count only after a new start.
     """
 
     reason: str
@@ -34,6 +35,7 @@ class Reload:
     refused: str | None = None
     needs_restart: tuple[str, ...] = ()
     took_s: float = 0.0
+    is_mended: bool = False
 
     @property
     def report(self) -> str:
@@ -47,6 +49,7 @@ class Reload:
             "schema": SCHEMA,
             "accepted": self.is_accepted,
             "new": self.is_new,
+            "mended": self.is_mended,
             "reason": self.reason,
             "generation": self.generation,
             "fingerprint": self.fingerprint,

@@ -33,6 +33,7 @@ AUTOMATIC: Final = frozenset({"watch", "poll", "second look"})
 
 SECOND_LOOK_S: Final = 10.0
 _SWITCH_S: Final = 0.0005
+_FEW: Final = 5
 _CONFIRM: Final = "`accept_loss` confirms it; so does leaving it unchanged for 10 s"
 _NO_RULES: Final = "`default: allow` in a file of policies.d runs without rules"
 
@@ -112,14 +113,17 @@ class Reloader:
         async with self._turn:
             started = self._clock.monotonic()
             known = self._refusal and self._refusal[1].refused
+            was_sound = self.standing.reload_success
             try:
                 outcome = await self._outcome(reason, accept_loss=accept_loss)
             except Exception as error:
                 log.exception("a bug ended a reload; the last good generation stays")
                 outcome = self._refused(reason, f"a bug of toolrt: {type(error).__name__}")
-            outcome = replace(outcome, took_s=self._clock.monotonic() - started)
-            is_told = _is_nothing(outcome) or (known is not None and known == outcome.refused)
-            if reason not in AUTOMATIC or not is_told:
+            is_mended = outcome.is_accepted and not was_sound
+            took_s = self._clock.monotonic() - started
+            outcome = replace(outcome, took_s=took_s, is_mended=is_mended)
+            is_told = known is not None and known == outcome.refused
+            if reason not in AUTOMATIC or not (_is_nothing(outcome) or is_told):
                 self._tell(outcome)
             return outcome
 
@@ -151,8 +155,8 @@ class Reloader:
             return self._keep(stock, self._refused(reason, made.gone, hint=_NO_RULES))
         lost = made.losses
         if lost and not accept_loss and not self._is_second_look(self._same_refusal(stock)):
-            refused = self._refused(reason, "; ".join(lost), hint=_CONFIRM)
-            return self._keep(stock, replace(refused, losses=lost))
+            refused = self._refused(reason, _few(lost), hint=_CONFIRM)
+            return self._keep(stock, replace(refused, losses=lost, changes=made.changes))
         return await self._accepted(made.new, made, reason)
 
     def _weighed(self, stock: Stock) -> Weighed:
@@ -178,6 +182,7 @@ class Reloader:
             needs_restart=made.needs_restart,
         )
         self._registry.swap(new.snapshot)
+        self._workspace.services.keep_only(new.uses)
         self._current, self._refusal = new, None
         self.standing = self._stands(is_success=True)
         if self._record is not None:
@@ -242,7 +247,12 @@ class Reloader:
 
 
 def _is_nothing(outcome: Reload) -> bool:
-    return outcome.is_accepted and not outcome.is_new
+    return outcome.is_accepted and not outcome.is_new and not outcome.is_mended
+
+
+def _few(losses: Sequence[str]) -> str:
+    more = [f"{len(losses) - _FEW} more"] if len(losses) > _FEW else []
+    return "; ".join([*losses[:_FEW], *more])
 
 
 @contextmanager

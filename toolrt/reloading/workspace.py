@@ -87,11 +87,23 @@ def _references(files: LoadedFiles, environ: Mapping[str, str]) -> References:
 
 @contextmanager
 def _collector_paused() -> Iterator[None]:
-    """Loading makes a great many objects that all stay: looking for garbage among them is waste."""
+    """Loading makes a great many objects that nearly all stay: looking for garbage among them is
+    waste, and the first look afterwards would hold every call for as long as it takes.
+    """
     was_enabled = gc.isenabled()
     gc.disable()
     try:
         yield
     finally:
         if was_enabled:
+            _let_them_be_old()
             gc.enable()
+
+
+def _let_them_be_old() -> None:
+    """Count all objects among the oldest, without a look at them; not where somebody has frozen
+    objects, which must stay so.
+    """
+    if gc.get_freeze_count() == 0:
+        gc.freeze()
+        gc.unfreeze()

@@ -7,6 +7,7 @@ What runs does so after its claim was committed. A claim that is not renewed in 
 from typing import Literal
 
 from toolrt.stores.approval_lapses import current
+from toolrt.stores.approval_recount import RolesNow, as_said, withdrawn
 from toolrt.stores.approvals import Approval, Moved, get, move, note
 from toolrt.stores.base import Audit, Session, no_audit
 from toolrt.stores.moments import Moment, ahead, settled
@@ -32,11 +33,13 @@ def claim(
     owner: str,
     final_hash: str,
     lease_s: float,
+    roles_now: RolesNow = as_said,
     audit: Audit = no_audit,
 ) -> Moved:
     """Take an approved one in order to run what `final_hash` stands for; one owner only (A8).
 
-    Another hash changes nothing and is told to `audit` (A4). Raises as `get` does.
+    Another hash changes nothing and is told to `audit` (A4). Where too few of those who said yes
+    may still do so, it is pending again, and the code is `conflict`. Raises as `get` does.
     """
     now = settled(session, moment)
     record = current(session, prefix, now, audit)
@@ -45,6 +48,8 @@ def claim(
     if record.final_hash != final_hash:
         note(audit, session, "mismatch", record, moment, owner=owner, claimed_hash=final_hash)
         return Moved(record, "approval-mismatch", "other arguments were approved")
+    if withdrawn(session, record, roles_now, moment, audit):
+        return _refused(get(session, record.id))
     sets = {"state": "claimed", "owner": owner, "lease": moment.plus(lease_s)}
     if not move(session, record, sets, ahead("execute_by", now)):
         return _refused(get(session, record.id))

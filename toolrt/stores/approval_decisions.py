@@ -3,6 +3,7 @@
 Deciding never executes anything (A19).
 """
 
+import json
 from collections.abc import Collection
 from dataclasses import dataclass, field
 
@@ -32,8 +33,32 @@ class NewDecision:
 
 
 @dataclass(frozen=True, slots=True)
+class Reasked:
+    """What policy asks for now: of an approval that was given, or of other arguments."""
+
+    terms: Terms
+    generation: int
+    policy_hash: str
+    rules: tuple[str, ...] = ()
+    reason: str | None = None
+
+    def sets(self) -> dict[str, object]:
+        """The columns that say so."""
+        return {
+            "terms": terms_text(self.terms),
+            "generation": self.generation,
+            "policy_hash": self.policy_hash,
+            "rules": json.dumps(self.rules),
+            "reason": self.reason,
+        }
+
+
+@dataclass(frozen=True, slots=True)
 class Edit:
-    """Other arguments, put in the place of those asked for, by an actor who might decide."""
+    """Other arguments, put in the place of those asked for, by an actor who might decide.
+
+    `asked` is what policy asks for these; None where it asks for nothing.
+    """
 
     actor: str
     roles: tuple[str, ...]
@@ -42,17 +67,7 @@ class Edit:
     final_hash: str
     sealed: str | None = field(default=None, repr=False)
     view: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Reasked:
-    """What policy asks for now, where it has become stricter since an approval was given."""
-
-    terms: Terms
-    generation: int
-    policy_hash: str
-    rules: tuple[str, ...] = ()
-    reason: str | None = None
+    asked: Reasked | None = None
 
 
 def decide(
@@ -114,18 +129,20 @@ def edit(
         return refused
     if record.state != "pending":
         return _too_late(record, _votes(session, record), None, None)
-    sets = {
+    sets: dict[str, object] = {
         "arguments": change.arguments,
         "final_hash": change.final_hash,
         "sealed": change.sealed,
         "view": change.view,
         "edited_by": change.actor,
     }
+    if change.asked is not None:
+        sets |= change.asked.sets() | _sooner(record, change.asked.terms, moment, now)
     if not move(session, record, sets, ahead("expires", now)):
         return edit(session, prefix, change, moment, agents=agents, audit=audit)
     edited = get(session, record.id)
     said = {"actor": change.actor, "channel": change.channel, "before": record.final_hash}
-    note(audit, session, "edited", edited, moment, **said)
+    note(audit, session, "edited", edited, moment, **said, rules=list(edited.rules))
     return Moved(edited)
 
 
@@ -147,11 +164,7 @@ def reopen(
     if record.state != "approved":
         return Moved(record, "conflict", f"it is {record.state}")
     state = judge(asked.terms, {record.principal, *agents}, _votes(session, record))
-    sets: dict[str, object] = {
-        "terms": terms_text(asked.terms),
-        "generation": asked.generation,
-        "policy_hash": asked.policy_hash,
-    }
+    sets = asked.sets()
     if state != "approved":
         sets |= {"state": "pending", "expires": moment.plus(asked.terms.ttl_s), "execute_by": None}
     if not move(session, record, sets, ahead("execute_by", now)):
@@ -166,6 +179,12 @@ def _refused(
 ) -> Moved | None:
     why = objection(record.terms, requesters, said.actor, said.roles, said.channel)
     return None if why is None else Moved(record, "access-denied", why)
+
+
+def _sooner(record: Approval, terms: Terms, moment: Moment, now: Moment) -> dict[str, object]:
+    """The end of a question that waits for no longer than the new terms let it."""
+    is_later = record.expires.remaining_s(now) > terms.ttl_s
+    return {"expires": moment.plus(terms.ttl_s)} if is_later else {}
 
 
 def _votes(session: Session, record: Approval) -> list[Vote]:

@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import Literal
 
-from toolrt.core.decisions import Group, Terms
+from toolrt.core.decisions import Group, Need, Terms
 from toolrt.stores.base import Row, Session
 
 Answer = Literal["approve", "deny"]
@@ -36,20 +36,22 @@ def judge(
 
     `requesters` are the principals that do not count where the terms exclude them.
     """
-    people = {vote.actor: vote for vote in votes}.values()
+    people = list({vote.actor: vote for vote in votes}.values())
     if any(vote.verdict == "deny" for vote in people):
         return "denied"
+    return "pending" if any(each.left for each in needs(terms, requesters, people)) else "approved"
+
+
+def needs(terms: Terms, requesters: Collection[str], votes: Iterable[Vote]) -> tuple[Need, ...]:
+    """What each group still needs, given the votes on the arguments that would run."""
+    people = {vote.actor: vote for vote in votes if vote.verdict == "approve"}.values()
     counted = [vote for vote in people if not is_excluded(terms, requesters, vote.actor)]
-    for group in terms.groups or (Group(),):
-        if sum(group.holds(vote.actor, vote.roles) for vote in counted) < max(group.count, 1):
-            return "pending"
-    return "approved"
+    return tuple(_need(each, terms, counted) for each in terms.groups or (Group(),))
 
 
 def is_excluded(terms: Terms, requesters: Collection[str], actor: str) -> bool:
     """Whether this actor asked, and may not answer: four eyes, or a rule that says so."""
-    is_strict = terms.exclude_requester or any(group.count > 1 for group in terms.groups)
-    return is_strict and actor in requesters
+    return _is_strict(terms) and actor in requesters
 
 
 def objection(
@@ -84,6 +86,16 @@ def keep(session: Session, approval_id: str, number: int, vote: Vote) -> None:
         *(approval_id, number, vote.actor, json.dumps(vote.roles), vote.channel),
         *(vote.verdict, vote.note, vote.at, vote.final_hash),
     )
+
+
+def _is_strict(terms: Terms) -> bool:
+    return terms.exclude_requester or any(group.count > 1 for group in terms.groups)
+
+
+def _need(group: Group, terms: Terms, votes: Iterable[Vote]) -> Need:
+    rules = tuple(each.rule for each in terms.asks if group in each.groups)
+    said = tuple(vote.actor for vote in votes if group.holds(vote.actor, vote.roles))
+    return Need(group, rules, said, _is_strict(terms))
 
 
 def _vote(row: Row) -> Vote:

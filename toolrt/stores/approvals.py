@@ -14,6 +14,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, Literal
 
+from toolrt.core.calls import Reach
 from toolrt.core.decisions import Mode, Terms
 from toolrt.core.errors import RefusedError
 from toolrt.stores.approval_votes import Vote
@@ -136,21 +137,29 @@ PLAIN = tuple(each.name for each in fields(Approval) if each.name not in MOMENTS
 COLUMNS = (*PLAIN, *(column for name in MOMENTS for column in columns(name)))
 
 _SELECT = f"SELECT {', '.join(COLUMNS)} FROM approvals"  # noqa: S608 - names of our own
-_OF = "principal = coalesce(?, principal)"
-"""Those of one principal; all of them for None."""
 
 
-def get(session: Session, prefix: str, principal: str | None = None) -> Approval:
-    """The approval of this id, or the only one whose id begins so; among those of `principal`.
+def within(whose: Reach | None) -> Condition:
+    """Of rows with a principal and a tenant, those that are within reach; all of them for None."""
+    if whose is None:
+        return Condition("1 = 1", ())
+    tenant = whose.tenant or ""
+    if whose.principal is None:
+        return Condition("COALESCE(tenant, '') = ?", (tenant,))
+    return Condition("COALESCE(tenant, '') = ? AND principal = ?", (tenant, whose.principal))
+
+
+def get(session: Session, prefix: str, whose: Reach | None = None) -> Approval:
+    """The approval of this id, or the only one whose id begins so; among those within reach.
 
     Raises `UnknownApprovalError` or `AmbiguousApprovalError`.
     """
-    wanted = prefix.strip().lower()
-    row = session.row(f"{_SELECT} WHERE id = ? AND {_OF}", wanted, principal)
+    wanted, among = prefix.strip().lower(), within(whose)
+    row = session.row(f"{_SELECT} WHERE id = ? AND {among.sql}", wanted, *among.parameters)
     if row is not None:
         return read(row)
-    like = f"substr(id, 1, ?) = ? AND {_OF} ORDER BY id LIMIT 2"
-    parameters = (len(wanted), wanted, principal)
+    like = f"substr(id, 1, ?) = ? AND {among.sql} ORDER BY id LIMIT 2"
+    parameters = (len(wanted), wanted, *among.parameters)
     rows = session.rows(f"{_SELECT} WHERE {like}", *parameters) if wanted else []
     if len(rows) > 1:
         raise AmbiguousApprovalError(prefix)
@@ -163,16 +172,16 @@ def listed(
     session: Session,
     states: Iterable[State] = (),
     limit: int = 100,
-    principal: str | None = None,
+    whose: Reach | None = None,
 ) -> list[Approval]:
     """Approvals in any of these states (in any at all when none is named), the latest first.
 
-    With `principal`, its own alone.
+    Those within reach alone, where it has an end.
     """
-    wanted = tuple(states)
-    within = f" AND state IN ({', '.join('?' * len(wanted))})" if wanted else ""
-    sql = f"{_SELECT} WHERE {_OF}{within} ORDER BY created_wall DESC, id LIMIT ?"
-    return [read(row) for row in session.rows(sql, principal, *wanted, limit)]
+    wanted, among = tuple(states), within(whose)
+    narrowed = f" AND state IN ({', '.join('?' * len(wanted))})" if wanted else ""
+    sql = f"{_SELECT} WHERE {among.sql}{narrowed} ORDER BY created_wall DESC, id LIMIT ?"
+    return [read(row) for row in session.rows(sql, *among.parameters, *wanted, limit)]
 
 
 def found(session: Session, condition: Condition) -> list[Approval]:

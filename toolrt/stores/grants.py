@@ -9,12 +9,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Literal
 
+from toolrt.core.calls import Reach
 from toolrt.core.decisions import Terms
 from toolrt.core.errors import RefusedError
+from toolrt.stores.approval_recount import RolesNow, as_said, counted_now
 from toolrt.stores.approval_votes import judge, votes_on
-from toolrt.stores.approvals import new_id
+from toolrt.stores.approvals import new_id, within
 from toolrt.stores.base import Audit, Row, Session, no_audit
-from toolrt.stores.moments import Moment, ahead, columns, moment_of, settled, values
+from toolrt.stores.moments import Condition, Moment, ahead, columns, moment_of, settled, values
 
 LONGEST_S = 24 * 3600.0
 
@@ -69,7 +71,8 @@ class Grant:
 class Use:
     """A call that might be let through; its arguments are canonical JSON each.
 
-    `terms` are those on which people would be asked about it.
+    `terms` are those on which people would be asked about it, `roles_now` says who of those that
+    said yes may still do so.
     """
 
     tool_hash: str
@@ -78,6 +81,7 @@ class Use:
     session: str | None
     arguments: Mapping[str, str]
     terms: Terms
+    roles_now: RolesNow = as_said
 
 
 _MOMENTS = ("created", "expires")
@@ -107,11 +111,11 @@ def add(session: Session, new: NewGrant, moment: Moment, *, audit: Audit = no_au
 def use(session: Session, call: Use, moment: Moment, *, audit: Audit = no_audit) -> Grant | None:
     """Count one use of a grant that lets this call through; None where there is none (any more)."""
     now = settled(session, moment)
-    live = ahead("expires", now)
+    live = in_force(now)
     for grant in matching(session, call, moment):
-        if not stands(session, grant, call.terms):
+        if not stands(session, grant, call.terms, call.roles_now):
             continue
-        sql = f"UPDATE grants SET uses = uses + 1 WHERE id = ? AND {_ALIVE} AND {live.sql}"  # noqa: S608 - names of our own
+        sql = f"UPDATE grants SET uses = uses + 1 WHERE id = ? AND {live.sql}"  # noqa: S608 - names of our own
         if session.change(sql, grant.id, *live.parameters):
             used = get(session, grant.id)
             _note(audit, session, "used", used, moment)
@@ -131,10 +135,11 @@ def matching(session: Session, call: Use, moment: Moment) -> list[Grant]:
     return sorted((each for each in fitting if left_s[each.id] > 0), key=lambda g: left_s[g.id])
 
 
-def stands(session: Session, grant: Grant, terms: Terms) -> bool:
+def stands(session: Session, grant: Grant, terms: Terms, roles_now: RolesNow = as_said) -> bool:
     """Whether what people said when they gave it would answer a question on these terms, too.
 
-    Other rules may ask about another call that the pattern fits, and rules change.
+    Other rules may ask about another call that the pattern fits; rules change, and so does who may
+    say yes.
     """
     if terms.mode != "confirm" or grant.scope not in terms.scopes:
         return False
@@ -142,14 +147,26 @@ def stands(session: Session, grant: Grant, terms: Terms) -> bool:
     row = session.row(sql, grant.approval_id)
     votes = votes_on(session, grant.approval_id) if row and grant.approval_id else []
     counted = [vote for vote in votes if row and vote.final_hash == row[0]]
-    return judge(terms, {grant.principal}, counted) == "approved"
+    return judge(terms, {grant.principal}, counted_now(counted, roles_now)) == "approved"
+
+
+def in_force(now: Moment) -> Condition:
+    """The grants that may still let calls through; `now` is settled."""
+    live = ahead("expires", now)
+    return Condition(f"{_ALIVE} AND {live.sql}", live.parameters)
 
 
 def revoke(
-    session: Session, prefix: str, moment: Moment, *, actor: str, audit: Audit = no_audit
+    session: Session,
+    prefix: str,
+    moment: Moment,
+    *,
+    actor: str,
+    audit: Audit = no_audit,
+    whose: Reach | None = None,
 ) -> Grant:
     """End a grant; one that has been revoked stays as it is. Raises as `get` does."""
-    grant = get(session, prefix)
+    grant = get(session, prefix, whose)
     sql = "UPDATE grants SET revoked_by = ? WHERE id = ? AND revoked_by IS NULL"
     if session.change(sql, actor, grant.id):
         grant = get(session, grant.id)
@@ -157,14 +174,18 @@ def revoke(
     return grant
 
 
-def get(session: Session, prefix: str) -> Grant:
-    """The grant of this id, or the only one whose id begins so. Raises `RefusedError`."""
-    wanted = prefix.strip().lower()
-    exact = session.row(f"{_SELECT} WHERE id = ?", wanted)
+def get(session: Session, prefix: str, whose: Reach | None = None) -> Grant:
+    """The grant of this id, or the only one whose id begins so; among those within reach.
+
+    Raises `RefusedError`.
+    """
+    wanted, among = prefix.strip().lower(), within(whose)
+    exact = session.row(f"{_SELECT} WHERE id = ? AND {among.sql}", wanted, *among.parameters)
     if exact is not None:
         return _read(exact)
-    like = "substr(id, 1, ?) = ? LIMIT 2"
-    rows = session.rows(f"{_SELECT} WHERE {like}", len(wanted), wanted) if wanted else []
+    like = f"substr(id, 1, ?) = ? AND {among.sql} LIMIT 2"
+    parameters = (len(wanted), wanted, *among.parameters)
+    rows = session.rows(f"{_SELECT} WHERE {like}", *parameters) if wanted else []
     if len(rows) > 1:
         message = f"more than one grant begins with {prefix!r}"
         raise RefusedError(message, code="invalid-arguments", hint="give more of the id")
@@ -174,11 +195,11 @@ def get(session: Session, prefix: str) -> Grant:
     return _read(rows[0])
 
 
-def listed(session: Session, limit: int = 100, principal: str | None = None) -> list[Grant]:
-    """Grants, the latest first, those that are over included; with `principal`, its own alone."""
-    of = "principal = coalesce(?, principal)"
-    sql = f"{_SELECT} WHERE {of} ORDER BY created_wall DESC, id LIMIT ?"
-    return [_read(row) for row in session.rows(sql, principal, limit)]
+def listed(session: Session, limit: int = 100, whose: Reach | None = None) -> list[Grant]:
+    """Grants within reach, the latest first, those that are over included."""
+    among = within(whose)
+    sql = f"{_SELECT} WHERE {among.sql} ORDER BY created_wall DESC, id LIMIT ?"
+    return [_read(row) for row in session.rows(sql, *among.parameters, limit)]
 
 
 def _objection(new: NewGrant) -> str | None:

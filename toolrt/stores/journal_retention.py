@@ -6,7 +6,8 @@ the one before, so that only the latest counts; the roster points at it.
 """
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
 from toolrt.stores.base import Session
@@ -159,9 +160,16 @@ def _told(now: Removed, count: int, before: float, at: float) -> Segment:
 
 
 def _delete(session: Session, cuts: Iterable[Head], gone: Iterable[str]) -> None:
+    with pruning(session):
+        for cut in cuts:
+            session.change("DELETE FROM journal WHERE writer = ? AND seq <= ?", cut.writer, cut.seq)
+        for writer in gone:
+            session.change("DELETE FROM journal_heads WHERE writer = ?", writer)
+
+
+@contextmanager
+def pruning(session: Session) -> Iterator[None]:
+    """Inside, rows may be deleted that are kept otherwise."""
     session.change("INSERT INTO meta (name, value) VALUES ('pruning', '1')")
-    for cut in cuts:
-        session.change("DELETE FROM journal WHERE writer = ? AND seq <= ?", cut.writer, cut.seq)
-    for writer in gone:
-        session.change("DELETE FROM journal_heads WHERE writer = ?", writer)
+    yield
     session.change("DELETE FROM meta WHERE name = 'pruning'")

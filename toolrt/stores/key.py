@@ -11,7 +11,14 @@ from pathlib import Path
 
 from toolrt.core.errors import ProjectError
 from toolrt.stores.base import StoreError
-from toolrt.stores.private import close_to_others, is_there, make_folder, new_file, reaching
+from toolrt.stores.private import (
+    check_plain,
+    close_to_others,
+    is_there,
+    make_folder,
+    new_file,
+    reaching,
+)
 
 _BYTES = 32
 _SHORTEST_TEXT = 16
@@ -23,6 +30,7 @@ def lasting_key(path: Path) -> bytes:
     Raises `StoreError` when they cannot be read or made, or are no key.
     """
     make_folder(path.parent)
+    check_plain(path)
     if not is_there(path):
         _make(path)
     close_to_others(path)

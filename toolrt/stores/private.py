@@ -10,6 +10,12 @@ from pathlib import Path
 from toolrt.stores.base import StoreError
 
 _OTHERS = stat.S_IRWXG | stat.S_IRWXO
+_KINDS = (
+    (stat.S_ISLNK, "a link"),
+    (stat.S_ISDIR, "a folder"),
+    (stat.S_ISFIFO, "a pipe"),
+    (stat.S_ISSOCK, "a socket"),
+)
 
 
 def make_folder(folder: Path) -> None:
@@ -19,9 +25,37 @@ def make_folder(folder: Path) -> None:
 
 
 def is_there(path: Path) -> bool:
-    """Whether there is such a file. Raises StoreError where that cannot be looked for."""
-    with reaching(path):
-        return path.exists()
+    """Whether anything of that name is there, a link to nothing included.
+
+    Raises StoreError where that cannot be looked for.
+    """
+    return _mode(path) is not None
+
+
+def identity_of(path: Path) -> tuple[int, int] | None:
+    """Device and number of the file, by which it is known whatever it is called."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
+
+
+def check_plain(*paths: Path) -> None:
+    """Raise StoreError where something else than a file stands at one of these. Nothing is fine.
+
+    A link is refused, too: what is written, or closed to others, would be somebody else's file.
+    """
+    for path in paths:
+        mode = _mode(path)
+        if mode is None or stat.S_ISREG(mode):
+            continue
+        kind = next((word for is_it, word in _KINDS if is_it(mode)), "a device")
+        raise StoreError(
+            "unreachable",
+            f"{path} is {kind}, and no file",
+            hint="move it away and bring the file back, or name another place under `state`",
+        )
 
 
 def close_to_others(path: Path) -> None:
@@ -62,6 +96,15 @@ def reaching(path: Path) -> Iterator[None]:
             f"{path} cannot be used: {error.strerror or error}",
             hint="check that the folder is there, is yours, may be written and has room",
         ) from error
+
+
+def _mode(path: Path) -> int | None:
+    """What stands there itself; None for nothing."""
+    with reaching(path):
+        try:
+            return path.lstat().st_mode
+        except FileNotFoundError:
+            return None
 
 
 def _sync_folder(folder: Path) -> None:

@@ -16,7 +16,14 @@ from pathlib import Path
 from typing import TypeVar
 
 from toolrt.stores.base import ForbiddenChangeError, Problem, Row, Session, StoreError
-from toolrt.stores.private import close_to_others, make_folder, new_file, reaching
+from toolrt.stores.private import (
+    check_plain,
+    close_to_others,
+    identity_of,
+    make_folder,
+    new_file,
+    reaching,
+)
 from toolrt.stores.tables import APPLICATION_ID, MIGRATIONS, VERSION, Guard, Statement
 
 T = TypeVar("T")
@@ -117,9 +124,9 @@ class SqliteDatabase:
     def _connected(self, patience_s: float) -> sqlite3.Connection:
         if self._connection is None:
             self._connection = opened(self.path, patience_s)
-            self._identity = _identity(self.path)
+            self._identity = identity_of(self.path)
             _open_here.append((os.getpid(), self.path))
-        elif self._identity != _identity(self.path):  # a commit would go where nobody looks
+        elif self._identity != identity_of(self.path):  # a commit would go where nobody looks
             raise StoreError(
                 "unreachable",
                 f"{self.path} was moved, deleted or replaced while it was in use",
@@ -211,6 +218,7 @@ def opened(path: Path, busy_s: float) -> sqlite3.Connection:
     if any(pid != os.getpid() and path == held for pid, held in _open_here):
         raise _forked(path)
     make_folder(path.parent)
+    check_plain(path, *_beside(path))
     with reaching(path):
         if not path.exists():
             _create(path, busy_s)
@@ -228,13 +236,9 @@ def opened(path: Path, busy_s: float) -> sqlite3.Connection:
     return connection
 
 
-def _identity(path: Path) -> tuple[int, int] | None:
-    """Device and number of the file, by which it is known whatever it is called."""
-    try:
-        found = path.stat()
-    except OSError:
-        return None
-    return found.st_dev, found.st_ino
+def _beside(path: Path) -> tuple[Path, Path]:
+    """The log of the file, which holds a part of it, and the index of the log."""
+    return path.with_name(f"{path.name}-wal"), path.with_name(f"{path.name}-shm")
 
 
 @contextmanager
@@ -252,9 +256,7 @@ def translated(path: Path) -> Iterator[None]:
 
 
 def _problem(error: sqlite3.Error) -> tuple[Problem, str] | tuple[None, None]:
-    code = getattr(error, "sqlite_errorcode", None)
-    if code is None:
-        return None, None
+    code = getattr(error, "sqlite_errorcode", -1)  # none for those of the module itself
     if code == sqlite3.SQLITE_ERROR and str(error).startswith(_GONE):
         return _PROBLEMS[sqlite3.SQLITE_CORRUPT]
     return _PROBLEMS.get(code & 0xFF, (None, None))
@@ -270,7 +272,7 @@ def _forked(path: Path) -> StoreError:
 
 def _create(path: Path, busy_s: float) -> None:
     """Make the file whole; should another process do the same at once, one of the two stays."""
-    left = path.with_name(f"{path.name}-wal")
+    left, _ = _beside(path)
     if left.exists() and not path.exists():
         raise StoreError(
             "corrupt",

@@ -210,7 +210,10 @@ _JOURNAL: tuple[Statement, ...] = (
     Guard("journal_kept", "journal", "DELETE", f"NOT {PRUNING}", "the journal is kept"),
 )
 
+_ENDED = "CREATE INDEX approvals_ended ON approvals (ended_wall) WHERE ended_wall IS NOT NULL"
+
 _EXECUTOR: tuple[Statement, ...] = (
+    _ENDED,
     *spill_tables.STATEMENTS,
     *breaker_tables.STATEMENTS,
     *quota_tables.STATEMENTS,

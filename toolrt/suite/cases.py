@@ -67,6 +67,10 @@ class Coverage:
         share = len(self.missed) / len(self.rules) if self.rules else 0.0
         return round(100 * (1 - share), 1)
 
+    def reaches(self, percent: float) -> bool:
+        """Whether so many of a hundred rules have matched."""
+        return 100 * (len(self.rules) - len(self.missed)) >= percent * len(self.rules)
+
     def document(self) -> dict[str, Any]:
         """JSON-ready."""
         return {

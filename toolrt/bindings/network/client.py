@@ -7,7 +7,8 @@ its log tells whole URLs and with them credentials.
 
 import asyncio
 import logging
-from typing import TYPE_CHECKING
+from contextlib import suppress
+from typing import TYPE_CHECKING, cast
 
 from pydantic_core import to_json
 
@@ -24,7 +25,13 @@ if TYPE_CHECKING:
 
     from httpx import AsyncBaseTransport, Request, Response
 
+    from toolrt.bindings.network.stand_in import StandIn
     from toolrt.bindings.network.transport import Resolve, Transport
+
+    Opened = StandIn | Transport
+
+PoolKey = tuple[Guard, TlsFiles | None, Origin | None]
+"""What one pool is for: what may be dialled, by what trust, and where; None for redirects."""
 
 log = logging.getLogger("toolrt.http")
 
@@ -47,7 +54,9 @@ class Network:
     ) -> None:
         self._resolve = resolve
         self._stand_in = transport
-        self._transports: dict[tuple[Guard, TlsFiles | None], AsyncBaseTransport] = {}
+        self._transports: dict[PoolKey, Opened] = {}
+        self._leaving: set[Transport] = set()
+        self._used: frozenset[object] | None = None
         self._opening = asyncio.Lock()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._is_closed = False
@@ -62,15 +71,41 @@ class Network:
         if self._is_closed:
             raise _unusable("it is closed", _CLOSED)
 
-    async def transport(self, guard: Guard, tls: TlsFiles | None) -> "AsyncBaseTransport":
-        """A pool of its own for each guard: no connection serves those who might not open it."""
-        key = (guard, tls)
+    async def transport(self, key: PoolKey) -> "Opened":
+        """A pool of its own for each origin and guard: no connection serves those who might not
+        open it, and none outlives the targets that need it.
+        """
         self.enter()
         async with self._opening:
             self.enter()
-            if key not in self._transports:
-                self._transports[key] = await self._open(guard, tls)
-            return self._transports[key]
+            known = self._transports.get(key)
+            if known is not None:
+                return known
+            made = self._transports[key] = await self._open(key)
+            self._let_go_of_unused()
+            return made
+
+    def keep_only(self, used: frozenset[object]) -> None:
+        """Close what none of the `used` pools is: at once what is idle, the rest when its last
+        request is over. Calls of tools that are gone still go out, over connections that close.
+        """
+        self._used = used
+        loop = self._loop
+        if loop is None or loop is asyncio.get_running_loop():
+            self._let_go_of_unused()
+            return
+        with suppress(RuntimeError):  # a closed loop has no connections
+            loop.call_soon_threadsafe(self._let_go_of_unused)
+
+    def _let_go_of_unused(self) -> None:
+        used = self._used
+        if used is None or self._stand_in is not None:
+            return
+        self._leaving = {each for each in self._leaving if not each.is_closed}
+        for key in [each for each in self._transports if each not in used]:
+            transport = cast("Transport", self._transports.pop(key))
+            self._leaving.add(transport)
+            transport.leave()
 
     async def close(self) -> None:
         """Close every connection, from whichever event loop; nothing is sent any more."""
@@ -86,15 +121,18 @@ class Network:
             await self._close()
 
     async def _close(self) -> None:
+        while self._leaving:
+            await self._leaving.pop().aclose()
         while self._transports:
             _, transport = self._transports.popitem()
             await transport.aclose()
 
-    async def _open(self, guard: Guard, tls: TlsFiles | None) -> "AsyncBaseTransport":
+    async def _open(self, key: PoolKey) -> "Opened":
         """Importing the libraries and reading TLS files take their time, so not on the loop."""
         stand_in = self._stand_in
         if stand_in is not None:
             return await aside(lambda: _stand_in(stand_in))
+        guard, tls, _ = key
         make, context = await aside(lambda: _prepared(tls))
         return make(guard, self._resolve, context)
 
@@ -107,16 +145,20 @@ class Client:
     def __init__(self, network: Network, endpoint: Endpoint) -> None:
         self._network = network
         self._endpoint = endpoint
-        self._own: AsyncBaseTransport | None = None
+        self._own: Opened | None = None
         self._timeout = {"connect": endpoint.connect_timeout_s}
+
+    @property
+    def uses(self) -> frozenset[PoolKey]:
+        """The pools that its requests may go through."""
+        endpoint = self._endpoint
+        return frozenset({_pool(endpoint), *([_elsewhere(endpoint)] if endpoint.follows else [])})
 
     async def open(self) -> "AsyncBaseTransport":
         """Get ready to send, which the first time imports httpx. Raises BindingError."""
         self._network.enter()
-        if self._own is None:
-            endpoint = self._endpoint
-            guard = endpoint.guard.with_own(endpoint.origin.host)
-            self._own = await self._network.transport(guard, endpoint.tls)
+        if self._own is None or self._own.is_closed:
+            self._own = await self._network.transport(_pool(self._endpoint))
         return self._own
 
     async def send(self, request: "Request", invocation: Invocation) -> "Response":
@@ -163,12 +205,20 @@ class Client:
             raise
 
     async def _hop_transport(self, origin: Origin) -> "AsyncBaseTransport":
-        endpoint = self._endpoint
-        if origin == endpoint.origin:
+        if origin == self._endpoint.origin:
             return await self.open()
-        # our certificate is for the endpoint alone
-        trusted = TlsFiles(ca=endpoint.tls.ca) if endpoint.tls and endpoint.tls.ca else None
-        return await self._network.transport(endpoint.guard, trusted)
+        return await self._network.transport(_elsewhere(self._endpoint))
+
+
+def _pool(endpoint: Endpoint) -> PoolKey:
+    """The pool of an endpoint's own origin."""
+    return endpoint.guard.with_own(endpoint.origin.host), endpoint.tls, endpoint.origin
+
+
+def _elsewhere(endpoint: Endpoint) -> PoolKey:
+    """The pool for where it is redirected to; our certificate is for the endpoint alone."""
+    trusted = TlsFiles(ca=endpoint.tls.ca) if endpoint.tls and endpoint.tls.ca else None
+    return endpoint.guard, trusted, None
 
 
 def _unusable(reason: str, hint: str) -> BindingError:
@@ -202,7 +252,7 @@ def _prepared(tls: TlsFiles | None) -> "tuple[type[Transport], ssl.SSLContext | 
     return Transport, open_tls(tls) if tls else None
 
 
-def _stand_in(transport: "AsyncBaseTransport") -> "AsyncBaseTransport":
+def _stand_in(transport: "AsyncBaseTransport") -> "StandIn":
     from toolrt.bindings.network.stand_in import StandIn  # noqa: PLC0415 - start-up
 
     return StandIn(transport)

@@ -13,6 +13,9 @@ from toolrt.core.errors import AttemptTimeoutError, BindingError
 class StandIn(httpx.AsyncBaseTransport):
     """Gives whole answers of `transport`, and its failures as those of ours."""
 
+    is_closed = False
+    """It stays for as long as the network does."""
+
     def __init__(self, transport: httpx.AsyncBaseTransport) -> None:
         self._transport = transport
 

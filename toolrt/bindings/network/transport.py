@@ -6,6 +6,7 @@ A kept connection is used again only if it is spotless (`reuse`). Redirects, coo
 proxies from the environment and aiohttp's own second sending of idempotent requests are off.
 """
 
+import asyncio
 import socket
 import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
@@ -21,7 +22,13 @@ from yarl import URL
 
 from toolrt.bindings.network.addresses import Guard, blocked_target
 from toolrt.bindings.network.bodies import decoded
-from toolrt.bindings.network.failures import lost, no_address, no_connection, unreachable
+from toolrt.bindings.network.failures import (
+    lost,
+    never_sent,
+    no_address,
+    no_connection,
+    unreachable,
+)
 from toolrt.bindings.network.reuse import is_spotless, take_up
 from toolrt.bindings.threads import aside
 from toolrt.core.calls import Invocation
@@ -56,8 +63,10 @@ class Transport(httpx.AsyncBaseTransport):
         resolve: Resolve | None = None,
         tls: ssl.SSLContext | None = None,
     ) -> None:
+        self.is_closed = False
+        self._connector = _Connector(guard, resolve or _look_up, tls, self.aclose)
         self._session = aiohttp.ClientSession(
-            connector=_Connector(guard, resolve or _look_up, tls),
+            connector=self._connector,
             cookie_jar=aiohttp.DummyCookieJar(),
             timeout=aiohttp.ClientTimeout(total=None),
             skip_auto_headers=_NO_MORE_HEADERS,
@@ -68,6 +77,10 @@ class Transport(httpx.AsyncBaseTransport):
             max_headers=_MOST_HEADERS,
         )
         self._session._retry_connection = False  # noqa: SLF001 - it has no public switch
+
+    def leave(self) -> None:
+        """Keep no connection any more, and close with the last request that is under way."""
+        self._connector.leave()
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         """Send once. Raises BindingError, as does reading the answer."""
@@ -84,11 +97,16 @@ class Transport(httpx.AsyncBaseTransport):
             )
         except (aiohttp.ClientError, TimeoutError) as error:
             raise _translated(error) from error
+        except RuntimeError as error:
+            if not self.is_closed:
+                raise
+            raise never_sent("its connections were closed a moment ago") from error
         encodings = answer.headers.getall("Content-Encoding", ())
         headers = _plain(answer.raw_headers) if encodings else answer.raw_headers
         return httpx.Response(answer.status, headers=headers, stream=_Body(answer, encodings))
 
     async def aclose(self) -> None:
+        self.is_closed = True
         await self._session.close()
 
 
@@ -118,8 +136,16 @@ class BlockedAddressError(OSError):
 class _Connector(aiohttp.TCPConnector):
     """Dials only what the guard permits, and tells the invocation once it is connected."""
 
-    def __init__(self, guard: Guard, resolve: Resolve, tls: ssl.SSLContext | None) -> None:
+    def __init__(
+        self,
+        guard: Guard,
+        resolve: Resolve,
+        tls: ssl.SSLContext | None,
+        close: Callable[[], Awaitable[None]],
+    ) -> None:
         self._guard = guard
+        self._close_all = close
+        self._closing: asyncio.Task[None] | None = None
         super().__init__(
             resolver=_GuardedResolver(guard, resolve),
             socket_factory=self._socket,
@@ -138,6 +164,31 @@ class _Connector(aiohttp.TCPConnector):
         if running is not None:
             running.sent = "maybe"
         return connection
+
+    def leave(self) -> None:
+        """Close what is idle now, the rest as it comes back, and all of it with the last."""
+        self._force_close = True
+        for idle in self._conns.values():
+            for protocol, _ in idle:
+                protocol.close()
+        self._conns.clear()
+        self._close_soon()
+
+    def _release_acquired(self, key: Any, proto: Any) -> None:
+        super()._release_acquired(key, proto)
+        if self._force_close:
+            self._close_soon()
+
+    def _close_soon(self) -> None:
+        if self._closing is None and not self._acquired:
+            self._closing = self._loop.create_task(self._close_idle())
+
+    async def _close_idle(self) -> None:
+        """Close, unless somebody has been waiting for a connection and has it now."""
+        await asyncio.sleep(0)
+        self._closing = None
+        if not self._acquired:
+            await self._close_all()
 
     def _socket(self, info: Any) -> socket.socket:
         family, kind, protocol, _, address = info

@@ -15,7 +15,7 @@ from toolrt.faces.cli.told import SHORT_ID
 from toolrt.faces.exits import Exit, Stop
 
 if TYPE_CHECKING:
-    from toolrt.pipeline.approvals import Standing, Supplied
+    from toolrt.pipeline.answering import Standing, Supplied
     from toolrt.stores.approvals import Approval
 
 Scope = Literal["session", "pattern"]
@@ -107,17 +107,41 @@ async def _approve(desk: Desk, approval: str, yes: Yes) -> Exit:
     decided = await decide(
         desk, record, yes.note, edits=edits, standing=standing, supplied=_supplied(yes)
     )
-    if yes.runs:
-        return await run_here(desk, decided)
-    await report(desk, decided)
-    if standing and decided.state != "approved":
-        desk.settings.screen.say("more must say yes; no standing yes was made")
-    return Exit.OK
+    say_more(desk, record, decided)
+    if not yes.runs:
+        await report(desk, decided)
+    if standing:
+        await _say_standing(desk, decided)
+    return await run_here(desk, decided) if yes.runs else Exit.OK
+
+
+def say_more(desk: Desk, before: "Approval", after: "Approval") -> None:
+    """That an edit brought other rules along, which ask for more than was asked for before."""
+    from toolrt.faces.output import one_line  # noqa: PLC0415 - as `at_desk`
+    from toolrt.policy.terms import added, reasons_of  # noqa: PLC0415 - as above
+
+    more = added(after.terms, before.terms)
+    if more:
+        said = one_line(reasons_of(more))
+        desk.settings.screen.complain(f"with these arguments more is asked for: {said}")
+
+
+async def _say_standing(desk: Desk, record: "Approval") -> None:
+    """The standing yes that was made: what it is for, and how it is ended."""
+    from toolrt.faces.cli.approvals_text import granted  # noqa: PLC0415 - as `at_desk`
+
+    screen = desk.settings.screen
+    grant = await desk.approvals.grant_of(record) if record.state == "approved" else None
+    if grant is None:
+        screen.say("more must say yes; no standing yes was made")
+        return
+    revoke = desk.settings.command(f"approvals revoke {grant.id[:SHORT_ID]}")
+    screen.say(f"{granted(grant, desk.now)}\nrevoke: {revoke}")
 
 
 async def _deny(desk: Desk, approval: str, note: str | None) -> Exit:
-    record = desk.done(await desk.approvals.deny(approval, desk.by, note=note))
-    await report(desk, record)
+    moved = await desk.approvals.deny(approval, desk.by, note=note)
+    await report(desk, desk.done(moved, "deny"))
     return Exit.OK
 
 
@@ -143,6 +167,8 @@ async def decide(
             seen=record.final_hash,
             supplied=supplied,
         )
+    if moved.code is None and moved.message:
+        desk.settings.screen.complain(moved.message)
     return desk.done(moved)
 
 
@@ -161,11 +187,12 @@ async def report(desk: Desk, record: "Approval") -> None:
     from toolrt.faces.cli.approvals_look import say_next  # noqa: PLC0415 - as above
     from toolrt.faces.cli.approvals_text import told  # noqa: PLC0415 - as above
 
-    votes = await desk.approvals.votes(record)
-    screen = desk.settings.screen
-    screen.show(approval_document(record, votes), lambda: told(record, votes, desk.now, None).text)
+    viewed, screen = await desk.viewed(record), desk.settings.screen
+    screen.show(
+        approval_document(viewed), lambda: told(viewed, desk.now, desk.by.principal, None).text
+    )
     if screen.format == "text":
-        say_next(desk, record, 0)
+        say_next(desk, viewed, 0)
 
 
 def refuse_unseen(desk: Desk, record: "Approval", *, is_full: bool) -> None:
@@ -221,7 +248,7 @@ def _standing(record: "Approval", yes: Yes) -> "Standing | None":
     if yes.for_s is None:
         return None
     from toolrt.core.names import did_you_mean  # noqa: PLC0415 - difflib, only for mistakes
-    from toolrt.pipeline.approvals import Standing  # noqa: PLC0415 - as `at_desk`
+    from toolrt.pipeline.answering import Standing  # noqa: PLC0415 - as `at_desk`
 
     known = json.loads(record.arguments)
     for name in yes.free:
@@ -233,7 +260,7 @@ def _standing(record: "Approval", yes: Yes) -> "Standing | None":
 
 def _supplied(yes: Yes) -> "Supplied | None":
     """The result of a call by hand, as JSON on the command line. Raises Misuse for what is none."""
-    from toolrt.pipeline.approvals import Supplied  # noqa: PLC0415 - as `at_desk`
+    from toolrt.pipeline.answering import Supplied  # noqa: PLC0415 - as `at_desk`
 
     if yes.result is None:
         return None if yes.error is None else Supplied(error=yes.error)

@@ -20,6 +20,7 @@ from toolrt.faces.exits import Exit, Stop, of_code
 
 if TYPE_CHECKING:
     from toolrt.pipeline.approvals import Approvals
+    from toolrt.pipeline.viewing import Viewed
     from toolrt.runtime import Runtime
     from toolrt.stores.approvals import Approval, Moved
     from toolrt.stores.moments import Moment
@@ -50,10 +51,16 @@ class Desk:
         """A command about an approval, to suggest."""
         return self.settings.command(f"approvals {verb} {record.id[:SHORT_ID]}{more}")
 
-    def done(self, moved: "Moved") -> "Approval":
-        """The record after a change. Raises Stop where it was not made."""
+    async def viewed(self, record: "Approval") -> "Viewed":
+        """An approval as it is shown here."""
+        [viewed] = await self.approvals.viewed(record)
+        return viewed
+
+    def done(self, moved: "Moved", wanted: str = "") -> "Approval":
+        """The record after a change; `wanted` is the verb. Raises Stop where it was not made."""
         if moved.code is None:
             return moved.record
+        is_late = wanted == "deny" and moved.record.state == "approved"
         earlier = moved.earlier
         by = ""
         if earlier is not None:
@@ -63,7 +70,10 @@ class Desk:
             _status(moved.code),
             f"{moved.record.tool}: {moved.message}{by}",
             code=moved.code,
-            next_=self.command("show", moved.record),
+            hint="a call that was approved, and does not run yet, is called off"
+            if is_late
+            else None,
+            next_=self.command("cancel" if is_late else "show", moved.record),
         )
 
 

@@ -12,7 +12,7 @@ from toolrt.faces.cli.table import fitted, join
 from toolrt.faces.exits import Exit
 
 if TYPE_CHECKING:
-    from toolrt.stores.approvals import Approval
+    from toolrt.pipeline.viewing import Viewed
 
 STATES = (
     "open", "pending", "approved", "claimed", "unknown",
@@ -67,11 +67,12 @@ async def _list(desk: Desk, state: str, limit: int, *, ids: bool) -> Exit:
 
     named = {"open": OPEN, "all": ()}.get(state, (state,))
     records = await desk.approvals.listed(named, limit)  # type: ignore[arg-type]  # click checked it
-    summaries = [approval_summary(each) for each in records]
+    viewed = await desk.approvals.viewed(*records)
+    summaries = [approval_summary(each) for each in viewed]
     screen = desk.settings.screen
     screen.show(
         {"schema": SCHEMA, "approvals": summaries},
-        lambda: "\n".join(each.id for each in records) if ids else _table(records, desk),
+        lambda: "\n".join(each.id for each in records) if ids else _table(viewed, desk),
         summaries,
     )
     if not records and not ids:
@@ -79,12 +80,12 @@ async def _list(desk: Desk, state: str, limit: int, *, ids: bool) -> Exit:
     return Exit.OK
 
 
-def _table(records: Sequence["Approval"], desk: Desk) -> str:
+def _table(viewed: Sequence["Viewed"], desk: Desk) -> str:
     from toolrt.faces.cli.approvals_text import row  # noqa: PLC0415 - as `at_desk`
 
-    if not records:
+    if not viewed:
         return ""
-    rows = [row(each, desk.now) for each in records]
+    rows = [row(each, desk.now) for each in viewed]
     return "\n".join(join(line) for line in fitted(rows, 0.2, desk.settings.screen.width))
 
 
@@ -98,19 +99,26 @@ async def _show(desk: Desk, approval: str, *, full: bool) -> Exit:
     from toolrt.faces.approval_document import approval_document  # noqa: PLC0415 - as `at_desk`
     from toolrt.faces.cli.approvals_text import MOST_BYTES, told  # noqa: PLC0415 - as above
 
-    record = await desk.approvals.current(approval)
-    votes = await desk.approvals.votes(record)
-    shown = told(record, votes, desk.now, None if full else MOST_BYTES)
-    desk.settings.screen.show(approval_document(record, votes), lambda: shown.text)
+    viewed = await desk.viewed(await desk.approvals.current(approval))
+    shown = told(viewed, desk.now, desk.by.principal, None if full else MOST_BYTES)
+    desk.settings.screen.show(approval_document(viewed), lambda: shown.text)
     if desk.settings.screen.format == "text":
-        say_next(desk, record, shown.left_bytes)
+        say_next(desk, viewed, shown.left_bytes)
     return Exit.OK
 
 
-def say_next(desk: Desk, record: "Approval", left_bytes: int) -> None:
-    """What can be done about it now."""
+def say_next(desk: Desk, viewed: "Viewed", left_bytes: int) -> None:
+    """What can be done about it now; where that is not up to this person, who else must say yes."""
     from toolrt.faces.cli.approvals_decide import edits_asked  # noqa: PLC0415 - it imports us
+    from toolrt.faces.cli.approvals_text import needed  # noqa: PLC0415 - as `at_desk`
+    from toolrt.policy.needs import awaits  # noqa: PLC0415 - as above
 
+    record, me = viewed.record, desk.by.principal
+    is_mine = any(awaits(each, record.principal, me) for each in viewed.needs)
+    if record.state == "pending" and not is_mine and not left_bytes:
+        run = desk.command("run", record)
+        desk.settings.screen.complain(f"{needed(viewed, me)}\nthen: {run}, once it is approved")
+        return
     nexts = {
         "pending": desk.command("approve", record, edits_asked(record)),
         "approved": desk.command("run", record),

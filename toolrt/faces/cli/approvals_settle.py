@@ -15,6 +15,7 @@ from toolrt.faces.exits import Exit
 
 if TYPE_CHECKING:
     from toolrt.catalog.snapshot import ToolEntry
+    from toolrt.core.decisions import Need
     from toolrt.stores.approvals import Approval
 
 Ending = Literal["succeeded", "failed"]
@@ -65,19 +66,20 @@ async def run_here(desk: Desk, record: "Approval") -> Exit:
     screen, next_ = desk.settings.screen, f"approvals show {record.id[:SHORT_ID]}"
     entry = desk.opened.snapshot.tools.get(record.tool)
     if record.state == "pending" and entry is not None:
-        return tell(desk.settings, _paused(record, entry))
+        viewed = await desk.viewed(record)
+        return tell(desk.settings, _paused(record, entry, viewed.needs), me=desk.by.principal)
     with witnessed(is_verbose=screen.is_verbose) as witness:
         async with watched(record.tool, screen):
             with refusals(desk.settings, next_):
                 result = await desk.approvals.run(record.id, by=desk.by)
-    return tell(desk.settings, result, witness.cause, next_)
+    return tell(desk.settings, result, witness.cause, next_, desk.by.principal)
 
 
-def _paused(record: "Approval", entry: "ToolEntry") -> ToolResult:
+def _paused(record: "Approval", entry: "ToolEntry", needs: "tuple[Need, ...]") -> ToolResult:
     """The result of the call that made the approval, which waits as before."""
     from toolrt.pipeline.asking import pause_of  # noqa: PLC0415 - as `at_desk`
 
-    pause = pause_of(record, entry)
+    pause = pause_of(record, entry, needs)
     return ToolResult(
         record.call_id,
         record.tool,

@@ -4,17 +4,18 @@ Everything that came from a model or a tool is escaped. What is too long is cut,
 """
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from toolrt.core.decisions import Group
-from toolrt.faces.approval_document import asked_fields, asker, grant_state, have
-from toolrt.faces.cli.durations import ago, ahead, spoken
+from toolrt.faces.approval_document import asked_fields, asker, grant_state
+from toolrt.faces.cli.durations import ago, ahead, o_clock, spoken
 from toolrt.faces.cli.table import aligned
-from toolrt.faces.cli.told import SHORT_ID
+from toolrt.faces.cli.told import SHORT_ID, conditions
 from toolrt.faces.output import one_line, visible
 from toolrt.faces.yaml_text import to_yaml
+from toolrt.pipeline.viewing import Viewed
+from toolrt.policy import needs
 from toolrt.stores.approval_votes import Vote
 from toolrt.stores.approvals import Approval
 from toolrt.stores.grants import Grant
@@ -34,11 +35,12 @@ class Told:
     left_bytes: int = 0
 
 
-def row(record: Approval, now: Moment) -> list[str]:
+def row(viewed: Viewed, now: Moment) -> list[str]:
     """A line of the list."""
+    record = viewed.record
     return [
         record.id[:SHORT_ID],
-        record.state,
+        f"{record.state}{_so_far(viewed)}",
         one_line(record.tool),
         one_line(record.principal),
         when(record, now),
@@ -46,20 +48,42 @@ def row(record: Approval, now: Moment) -> list[str]:
     ]
 
 
+def _so_far(viewed: Viewed) -> str:
+    """How many have said yes, where one is not enough."""
+    count = sum(each.count for each in viewed.needs)
+    if viewed.record.state != "pending" or count == 1:
+        return ""
+    return f", {sum(min(len(each.said), each.count) for each in viewed.needs)} of {count} yeses"
+
+
 def grant_row(grant: Grant, now: Moment) -> list[str]:
-    """A line of the list of standing yeses; `*` stands for any value."""
-    pattern = " ".join(
-        f"{name}={'*' if value is None else value}" for name, value in grant.pattern.items()
-    )
+    """A line of the list of standing yeses."""
     state = grant_state(grant, now)
     return [
         grant.id[:SHORT_ID],
         state if state != "live" else f"live, ends {ahead(grant.expires.remaining_s(now))}",
         grant.scope,
-        one_line(f"{grant.tool} {pattern}"),
+        covers(grant),
         one_line(grant.principal),
         f"{grant.uses} of {grant.max_uses} uses",
     ]
+
+
+def covers(grant: Grant) -> str:
+    """The calls that a standing yes is for; `*` stands for any value."""
+    pattern = [f"{name}={'*' if value is None else value}" for name, value in grant.pattern.items()]
+    return one_line(" ".join([grant.tool, *pattern]))
+
+
+def granted(grant: Grant, now: Moment) -> str:
+    """A standing yes just given: what it covers, for whom, how often and until when."""
+    whose = grant.principal if grant.scope == "pattern" else f"this session of {grant.principal}"
+    left = grant.max_uses - grant.uses
+    ends = f"{ahead(grant.expires.remaining_s(now))}, {o_clock(grant.expires.wall)}"
+    return one_line(
+        f"grant {grant.id[:SHORT_ID]}: {covers(grant)}, for {whose}; "
+        f"{left} of {grant.max_uses} uses left, ends {ends}"
+    )
 
 
 def when(record: Approval, now: Moment) -> str:
@@ -72,11 +96,18 @@ def when(record: Approval, now: Moment) -> str:
     return ago(-at.remaining_s(now))
 
 
-def told(record: Approval, votes: Sequence[Vote], now: Moment, most: int | None) -> Told:
-    """All of an approval; `most` bytes of what will run, None for everything."""
-    facts = aligned([[name, text] for name, text in _facts(record, votes, now) if text])
-    body, left = _cut("\n".join(_body(record)), most)
+def told(viewed: Viewed, now: Moment, me: str, most: int | None) -> Told:
+    """All of an approval for `me`; `most` bytes of what will run, None for everything."""
+    facts = aligned([[name, text] for name, text in _facts(viewed, now, me) if text])
+    body, left = _cut("\n".join(_body(viewed.record)), most)
     return Told("\n".join([*facts, body]), left)
+
+
+def needed(viewed: Viewed, me: str) -> str:
+    """Whose yes is missing, in one line."""
+    record, asks = viewed.record, viewed.record.terms.asks
+    open_ = [each for each in viewed.needs if each.left]
+    return one_line("; ".join(needs.told(each, record.principal, me, of=asks) for each in open_))
 
 
 def size(record: Approval) -> int:
@@ -84,22 +115,51 @@ def size(record: Approval) -> int:
     return len("\n".join(_body(record)).encode("utf-8", "replace"))
 
 
-def _facts(record: Approval, votes: Sequence[Vote], now: Moment) -> Iterator[tuple[str, str]]:
+def _facts(viewed: Viewed, now: Moment, me: str) -> Iterator[tuple[str, str]]:
+    record = viewed.record
     yield "id", record.id
-    yield "state", f"{record.state}, {when(record, now)}"
+    yield "state", _state(record, now)
     yield "tool", one_line(record.tool)
     yield "asked by", _asker(record, now)
-    yield "why", one_line(record.reason or "")
-    yield "rule", one_line(", ".join(record.rules))
+    yield from _reasons(record)
     yield "note", one_line(record.terms.note or "")
-    for each in record.terms.groups:
-        yield "needs", _needs(each, record, votes)
-    for vote in votes:
+    yield from _needs(viewed, me)
+    for vote in viewed.votes:
         yield "said", _said(vote, record, now)
     yield "asks for", one_line(", ".join(asked_fields(record)))
     yield "scopes", "" if record.terms.scopes == ("once",) else ", ".join(record.terms.scopes)
     yield "edited", f"by {one_line(record.edited_by)}" if record.edited_by else ""
+    for name, is_whole in viewed.secrets.items():
+        how = "equals" if is_whole else "holds"
+        yield "secret", one_line(f"`{name}` {how} a known secret, which is masked here")
     yield "outcome", _outcome(record)
+
+
+def _state(record: Approval, now: Moment) -> str:
+    """With the second at which it expires: a short question may not have minutes."""
+    at = record.expires if record.state == "pending" else record.execute_by
+    clock = f", {o_clock(at.wall)}" if at and record.state in {"pending", "approved"} else ""
+    return f"{record.state}, {when(record, now)}{clock}"
+
+
+def _reasons(record: Approval) -> Iterator[tuple[str, str]]:
+    """Why, and by which rule; a line for each where several ask."""
+    asks = record.terms.asks
+    if len(asks) <= 1:
+        yield "why", one_line(record.reason or "")
+        yield "rule", one_line(", ".join(record.rules))
+        return
+    for each in asks:
+        yield "why", one_line(f"{needs.owner(each.rule)}: {each.reason or 'says no reason'}")
+
+
+def _needs(viewed: Viewed, me: str) -> Iterator[tuple[str, str]]:
+    record, asks = viewed.record, viewed.record.terms.asks
+    for each in viewed.needs:
+        none = "" if each.said else "; none so far"
+        yield "needs", one_line(needs.told(each, record.principal, me, of=asks) + none)
+    if len(asks) > 1:
+        yield "needs", one_line("; ".join(conditions(asks)))
 
 
 def _asker(record: Approval, now: Moment) -> str:
@@ -110,22 +170,18 @@ def _asker(record: Approval, now: Moment) -> str:
     return one_line(", ".join([f"{known['principal']}{roles}", *more, said]))
 
 
-def _needs(group: Group, record: Approval, votes: Iterable[Vote]) -> str:
-    people = [f"role {each}" for each in group.roles] + list(group.principals)
-    whom = " or ".join(people) or "anybody who may approve"
-    is_strict = record.terms.exclude_requester or any(
-        each.count > 1 for each in record.terms.groups
-    )
-    but = f", not {record.principal}" if is_strict else ""
-    so_far = have(group, record, votes)
-    return one_line(f"{max(group.count, 1)} yes from {whom}{but}; {so_far} so far")
-
-
 def _said(vote: Vote, record: Approval, now: Moment) -> str:
     note = f": {vote.note}" if vote.note else ""
-    earlier = "" if vote.final_hash == record.final_hash else " (before an edit: does not count)"
-    return one_line(
-        f"{_SAID[vote.verdict]} by {vote.actor}, {ago(now.wall - vote.at)}{earlier}{note}"
+    said = f"{_SAID[vote.verdict]} by {vote.actor}, {ago(now.wall - vote.at)}"
+    return one_line(f"{said}{_standing(vote, record)}{note}")
+
+
+def _standing(vote: Vote, record: Approval) -> str:
+    """Why a vote does not count."""
+    if vote.final_hash == record.final_hash:
+        return ""
+    return (
+        f" ({'before an edit' if vote.final_hash else 'may not decide this now'}: does not count)"
     )
 
 

@@ -78,12 +78,11 @@ async def _tell(desk: Desk, record: "Approval") -> None:
     from toolrt.faces.approval_document import approval_document  # noqa: PLC0415 - as `at_desk`
     from toolrt.faces.cli.approvals_text import MOST_BYTES, told  # noqa: PLC0415 - as above
 
-    votes = await desk.approvals.votes(record)
-    screen = desk.settings.screen
+    viewed, screen = await desk.viewed(record), desk.settings.screen
     if screen.format == "text":
-        screen.data(told(record, votes, desk.now, MOST_BYTES).text + "\n")
+        screen.data(told(viewed, desk.now, desk.by.principal, MOST_BYTES).text + "\n")
         return
-    document = approval_document(record, votes)
+    document = approval_document(viewed)
     if screen.format == "yaml":
         screen.data("---")
         screen.show(document, str)
@@ -116,6 +115,7 @@ async def _said(desk: Desk, record: "Approval", key: str) -> None:
         decide,
         refuse_unseen,
     )
+    from toolrt.faces.cli.approvals_text import needed  # noqa: PLC0415 - as above
 
     screen = desk.settings.screen
     try:
@@ -124,8 +124,11 @@ async def _said(desk: Desk, record: "Approval", key: str) -> None:
                 refuse_unseen(desk, record, is_full=False)
                 decided = await decide(desk, record)
             else:
-                decided = desk.done(await desk.approvals.deny(record.id, desk.by))
-        screen.complain(f"{record.id[:SHORT_ID]} is {decided.state}\n")
+                decided = desk.done(await desk.approvals.deny(record.id, desk.by), "deny")
+        more = ""
+        if decided.state == "pending":
+            more = f": {needed(await desk.viewed(decided), desk.by.principal)}"
+        screen.complain(f"{record.id[:SHORT_ID]} is {decided.state}{more}\n")
     except Stop as stop:
         said = explained(screen, stop.code, stop.message, hint=stop.hint, next_=stop.next)
         screen.complain(f"{said}\n")

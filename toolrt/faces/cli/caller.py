@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from toolrt.core.calls import INSIDE_CALL, MAY_CALL, Caller, Invocation
+from toolrt.core.calls import INSIDE_CALL, MAY_CALL, Caller, Invocation, Reach
 from toolrt.faces.cli.options import Misuse, Settings
 from toolrt.faces.exits import Exit, Stop
 
@@ -83,12 +83,15 @@ def check_known(by: Caller, settings: Settings) -> None:
     )
 
 
-def only_of(by: Caller, identities: Sequence["Identity"]) -> str | None:
-    """Whose questions and calls `by` may look at: their own, where they may call and no more.
+def only_of(by: Caller, identities: Sequence["Identity"]) -> Reach | None:
+    """Whose questions and calls `by` may look at: those of their tenant, and there their own,
+    where they may call and no more.
 
     None stands for everybody's; so it is for all where no identities are written.
     """
-    return None if not identities or by.may & {"approve", "admin"} else by.principal
+    from toolrt.policy.identities import reach_of  # noqa: PLC0415 - as above
+
+    return reach_of(by) if identities else None
 
 
 def seen_by(snapshot: "Snapshot", caller: Caller) -> tuple["Snapshot", frozenset[str]]:

@@ -58,7 +58,7 @@ def _short(value: Any) -> str:
 
 def _spec(tool: "ToolEntry") -> Any:
     from toolrt.bindings.base import KINDS, kind  # noqa: PLC0415 - only `show` asks
-    from toolrt.loading.loader import validated  # noqa: PLC0415 - as above
+    from toolrt.loading.validation import validated  # noqa: PLC0415 - as above
 
     if tool.kind not in KINDS:
         return None

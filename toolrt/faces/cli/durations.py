@@ -1,5 +1,7 @@
 """Durations as people say them: `in 28 minutes`, `2 hours ago`; and those that they type."""
 
+import time
+
 import click
 
 _UNITS = ((86400, "day"), (3600, "hour"), (60, "minute"), (1, "second"))
@@ -15,6 +17,13 @@ def ahead(seconds: float) -> str:
 def ago(seconds: float) -> str:
     """When something was, so many seconds before now."""
     return f"{spoken(seconds)} ago" if seconds >= 1 else "just now"
+
+
+def o_clock(wall: float) -> str:
+    """When on the clock, to the second; with its date, where that is not today."""
+    at = time.localtime(wall)
+    is_today = at[:3] == time.localtime()[:3]
+    return time.strftime("at %H:%M:%S" if is_today else "on %Y-%m-%d at %H:%M:%S", at)
 
 
 def spoken(seconds: float) -> str:

@@ -1,16 +1,20 @@
 """An explanation for a person: the verdict, a line for each rule, limits, what would be sent."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from toolrt.catalog.snapshot import ToolEntry
-from toolrt.core.decisions import Decision, Group, Terms
+from toolrt.core.decisions import Ask, Terms
 from toolrt.faces.cli.durations import seconds
 from toolrt.faces.cli.show import origin_of, resolved_of
 from toolrt.faces.cli.table import aligned
+from toolrt.faces.cli.told import conditions
 from toolrt.faces.output import Screen, one_line, visible
 from toolrt.faces.yaml_text import to_yaml
+from toolrt.loading.layers import SETTINGS
 from toolrt.pipeline.explaining import Explanation
+from toolrt.policy.needs import told
+from toolrt.stores.approval_votes import needs
 
 _COLORS = {"allow": "green", "ask": "yellow", "deny": "red"}
 _SAYS = {"allow": "allows it", "ask": "asks a person", "deny": "denies it"}
@@ -22,7 +26,7 @@ _OF_RESULT = ("max_size",)
 
 def explained(explanation: Explanation, screen: Screen, *, is_written: bool) -> str:
     """The whole of it as text; `is_written` says that the project has rules or a default."""
-    why = _why(explanation.decision, is_written=is_written)
+    why = _why(explanation, is_written=is_written)
     parts = [f"{_verdict(explanation, screen)}  {why}", *_facts(explanation), ""]
     traces = [
         [
@@ -67,16 +71,28 @@ def _verdict(explanation: Explanation, screen: Screen) -> str:
     return screen.paint(verdict, fg=_COLORS[verdict], bold=True)
 
 
-def _why(decision: Decision, *, is_written: bool) -> str:
+def _why(explanation: Explanation, *, is_written: bool) -> str:
     """Which rule decided, or what did where none has."""
+    decision = explanation.decision
     reason = f": {one_line(decision.reason)}" if decision.reason else ""
+    if decision.terms is not None:
+        return _asking(decision.terms.asks, explanation.tool) + reason
     if decision.rule is not None:
         return f"the rule `{one_line(decision.rule)}` {_SAYS[decision.verdict]}{reason}"
-    if decision.verdict == "ask":
-        return f"the tool itself asks a person{reason}"
     if decision.verdict == "deny":
         return decision.reason or "no rule lets this call through"
     return "no rule is against it" if is_written else "this project has no rules"
+
+
+def _asking(asks: Sequence[Ask], tool: ToolEntry) -> str:
+    """All who ask; a setting that makes the tool ask by its place."""
+    origin = origin_of(tool, ("hitl", "mode"))
+    place = f" (hitl of {origin})" if origin.endswith(f" {SETTINGS}") else ""
+    own = f"the tool itself{place}"
+    *most, last = [own if each.rule is None else f"the rule `{each.rule}`" for each in asks]
+    if not most:
+        return one_line(f"{last} {_SAYS['ask']}")
+    return one_line(f"{', '.join(most)} and {last} ask a person")
 
 
 def _facts(explanation: Explanation) -> list[str]:
@@ -86,23 +102,23 @@ def _facts(explanation: Explanation) -> list[str]:
     if explanation.is_hidden:
         facts.append(["hidden", "the caller does not even see this tool; to it there is none"])
     if terms is not None:
-        facts.append(["approval", one_line(_terms(terms))])
+        facts += [["approval", one_line(each)] for each in _terms(terms)]
     if explanation.decision.would_be:
         audits = one_line(", ".join(explanation.decision.would_be))
         facts.append(["audit", f"{audits} would have counted too, but only watches"])
     return aligned(facts)
 
 
-def _terms(terms: Terms) -> str:
-    who = " and ".join(_group(each) for each in terms.groups)
-    not_own = ", not by who asks" if terms.exclude_requester else ""
-    return f"{who}{not_own}, within {seconds(terms.ttl_s)} ({terms.mode})"
-
-
-def _group(group: Group) -> str:
-    people = [*group.principals, *(f"role {role}" for role in group.roles)]
-    many = "a yes" if group.count == 1 else f"{group.count} times yes"
-    return f"{many} of {' or '.join(people) or 'anybody'}"
+def _terms(terms: Terms) -> Iterator[str]:
+    """What it needs; where several ask, a line for each part with the rules that want it."""
+    needed = needs(terms, (), ())
+    if len(terms.asks) > 1:
+        yield from (told(each, "", of=terms.asks) for each in needed)
+        yield from conditions(terms.asks)
+        yield f"in all within {seconds(terms.ttl_s)} ({terms.mode})"
+        return
+    who = " and ".join(told(each, "") for each in needed)
+    yield f"{who}, within {seconds(terms.ttl_s)} ({terms.mode})"
 
 
 def _word(matched: object) -> str:

@@ -18,7 +18,7 @@ from toolrt.faces.cli.options import Settings
 from toolrt.faces.exits import Exit, Stop
 
 if TYPE_CHECKING:
-    from toolrt.core.calls import Caller
+    from toolrt.core.calls import Caller, Reach
     from toolrt.manifest.project import ProjectFile
     from toolrt.observe.journal_records import Filter, Records
     from toolrt.pipeline.spilling import Spills
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 F = TypeVar("F", bound=Callable[..., Any])
 Work = Callable[["Records | None"], Coroutine[Any, Any, Exit]]
 OutputWork = Callable[["Spills | None", "Caller"], Coroutine[Any, Any, Exit]]
-Check = Callable[[str | None, Settings], None]
+Check = Callable[["Reach | None", Settings], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,16 +157,16 @@ def _written(root: Path, settings: Settings) -> "ProjectFile":
     return files.project
 
 
-def _anybody(_whose: str | None, _settings: Settings) -> None:
+def _anybody(_whose: "Reach | None", _settings: Settings) -> None:
     """Refuses nobody."""
 
 
-def _who_sees_all(whose: str | None, settings: Settings) -> None:
-    if whose is None:
+def _who_sees_all(whose: "Reach | None", settings: Settings) -> None:
+    if whose is None or whose.principal is None:
         return
     raise Stop(
         Exit.DENIED,
-        f"{whose} sees only their own calls here",
+        f"{whose.principal} sees only their own calls here",
         code="access-denied",
         hint="`may: [approve]` or `[admin]` of an identity in toolrt.yaml lets somebody see all",
         next_=settings.command("history list"),

@@ -10,7 +10,7 @@ from toolrt.core.errors import CallError, RefusedError
 from toolrt.core.results import SCHEMA, Failure, ToolResult
 from toolrt.faces.cli import loop
 from toolrt.faces.cli.bugs import witnessed
-from toolrt.faces.cli.caller import Guise, as_option, caller_of, schema_for
+from toolrt.faces.cli.caller import Guise, as_option, at_terminal, caller_of, schema_for
 from toolrt.faces.cli.durations import duration
 from toolrt.faces.cli.names import broken, complete_tool
 from toolrt.faces.cli.options import Misuse, Settings, Verb
@@ -146,7 +146,8 @@ class _Call:
         with witnessed(is_verbose=self._screen.is_verbose) as witness:
             result = await self._result(opened, gather, caller)
         self._stopping.check()
-        return tell(self._settings, result, witness.cause)
+        me = at_terminal(opened.snapshot.identities).principal if result.pause else None
+        return tell(self._settings, result, witness.cause, me=me)
 
     async def _result(self, opened: "Runtime", gather: Gather, caller: "Caller") -> ToolResult:
         try:

@@ -9,7 +9,7 @@ from toolrt.core.errors import ProjectError
 from toolrt.core.results import SCHEMA
 from toolrt.faces.cli import loop
 from toolrt.faces.cli.names import compiled
-from toolrt.faces.cli.options import Settings, Verb
+from toolrt.faces.cli.options import Misuse, Settings, Verb
 from toolrt.faces.cli.table import count
 from toolrt.faces.exits import Exit, Stop
 from toolrt.faces.output import Screen, one_line, visible
@@ -22,36 +22,66 @@ EXAMPLES = (
     ("toolrt test", "the tests of all tools and rules"),
     ("toolrt test -k billing", "those with billing in their names"),
     ("toolrt test --junit report.xml", "a report for CI"),
+    ("toolrt test --coverage 100", "fail where a rule has matched in no test"),
     ("toolrt test --live -k weather", "the real thing in place of mocks"),
 )
 _COLORS = {"passed": "green", "failed": "red", "skipped": "yellow"}
+
+
+def _percentage(_ctx: object, _param: object, value: float | None) -> float | None:
+    """`nan` is a number to click, and lets everything pass."""
+    if value is not None and value != value:  # noqa: PLR0124 - only `nan` is not itself
+        raise click.BadParameter("a percentage is a number from 0 to 100")
+    return value
 
 
 @click.command("test", cls=Verb, examples=EXAMPLES)
 @click.option("-k", "wanted", metavar="TEXT", help="Only tests with TEXT in their names.")
 @click.option("--live", is_flag=True, help="Call the real thing, but for mocked failures.")
 @click.option("--junit", metavar="FILE", help="Write a JUnit report too.")
+@click.option(
+    "--coverage",
+    "required",
+    metavar="PERCENT",
+    type=click.FloatRange(0, 100),
+    callback=_percentage,
+    help="Fail where tests match fewer of the rules.",
+)
 @click.pass_obj
-def verb(settings: Settings, *, wanted: str | None, live: bool, junit: str | None) -> Exit:
+def verb(
+    settings: Settings,
+    *,
+    wanted: str | None,
+    live: bool,
+    junit: str | None,
+    required: float | None,
+) -> Exit:
     """Run what stands under `tests:` of the tools and of the rules.
 
     A tool that may change something runs with a `mock`, or with --live; else its test is skipped.
-    Ends with 1 when a test fails.
+    Ends with 1 when a test fails, or too few rules are covered.
     """
-    return loop.run(lambda: _run(settings, wanted, junit, live=live))
+    if required is not None and wanted is not None:
+        hint = "leave one of them away"
+        raise Misuse("`-k` runs some of the tests, and --coverage is of all", hint=hint)
+    return loop.run(lambda: _run(settings, wanted, junit, required, live=live))
 
 
-async def _run(settings: Settings, wanted: str | None, junit: str | None, *, live: bool) -> Exit:
+async def _run(
+    settings: Settings, wanted: str | None, junit: str | None, required: float | None, *, live: bool
+) -> Exit:
     screen = settings.screen
     reports, coverage = await _reports(settings, wanted, live=live)
     if junit is not None:
         _write(junit, reports, settings)
     shown = coverage if wanted is None else None
-    document = _document(reports, coverage)
+    document = _document(reports, coverage, required)
     screen.show(document, lambda: _text(reports, shown, screen), rows=document["tests"])
     if not reports:
         screen.say(_nothing(settings, wanted))
-    return Exit.TOOL_FAILED if _count(reports, "failed") else Exit.OK
+    if required is not None and not coverage.reaches(required):
+        screen.complain(_lacking(coverage, required))
+    return Exit.OK if document["ok"] else Exit.TOOL_FAILED
 
 
 async def _reports(
@@ -73,14 +103,26 @@ def _chosen(suite: "Suite", wanted: str | None) -> list["Case"]:
     return [case for case in suite.cases if text in case.id.casefold()]
 
 
-def _document(reports: Sequence["Report"], coverage: "Coverage") -> dict[str, Any]:
+def _document(
+    reports: Sequence["Report"], coverage: "Coverage", required: float | None
+) -> dict[str, Any]:
+    is_enough = required is None or coverage.reaches(required)
+    wanted = {} if required is None else {"required": required}
     return {
         "schema": SCHEMA,
-        "ok": not _count(reports, "failed"),
+        "ok": is_enough and not _count(reports, "failed"),
         **{ending: _count(reports, ending) for ending in _COLORS},
         "tests": [report.document() for report in reports],
-        "coverage": coverage.document(),
+        "coverage": {**coverage.document(), **wanted},
     }
+
+
+def _lacking(coverage: "Coverage", required: float) -> str:
+    """That too few rules are covered, with those that are not."""
+    number = len(coverage.rules)
+    has = f"tests cover {number - len(coverage.missed)} of {count(number, 'rule')}"
+    missed = one_line(", ".join(coverage.missed))
+    return f"{has}, and --coverage wants {required:g} %: {missed} matched in no test"
 
 
 def _text(reports: Sequence["Report"], coverage: "Coverage | None", screen: Screen) -> str:

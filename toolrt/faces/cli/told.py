@@ -6,11 +6,13 @@ Used by every verb that makes a call. The document says all of it in its own way
 import json
 import sys
 import time
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from toolrt.core.decisions import Ask
 from toolrt.core.results import Failure, Pause, ToolResult, nothing_of
 from toolrt.faces.cli.bugs import show_trace
-from toolrt.faces.cli.durations import ahead
+from toolrt.faces.cli.durations import ahead, o_clock
 from toolrt.faces.cli.endings import explained, reported
 from toolrt.faces.exits import Exit, of_result
 from toolrt.faces.output import Screen, one_line, visible
@@ -42,9 +44,11 @@ def tell(
     result: ToolResult,
     cause: BaseException | None = None,
     next_: str | None = None,
+    me: str | None = None,
 ) -> Exit:
     """Shows a result. `cause` is what ended the call inside toolrt: a bug, or a store that fails.
     `next_` is the verb that helps after a failure, where it is another one than for every call.
+    `me` is the principal at the terminal.
     """
     screen = settings.screen
     screen.show(result.document(), lambda: _text(result))
@@ -53,7 +57,7 @@ def tell(
     for note in result.context.get("notes", ()):
         screen.say(f"note: {one_line(note)}")
     if result.pause and screen.format == "text":
-        screen.complain("\n".join(pause_lines(settings, result.pause)))
+        screen.complain("\n".join(pause_lines(settings, result.pause, me)))
     if cause:
         _tell_cause(screen, cause)
     if result.status == "partial":
@@ -84,20 +88,63 @@ def explain(
     screen.complain(said)
 
 
-def pause_lines(settings: "Settings", pause: Pause) -> list[str]:
-    """What a call waits for, until when, and how somebody decides."""
+def pause_lines(settings: "Settings", pause: Pause, me: str | None = None) -> list[str]:
+    """What a call waits for, until when, and how somebody decides; `me` if it may be so."""
     short = pause.approval_id[:SHORT_ID]
-    asked = [f"--edit {name}=…" for name in pause.fields]
-    asked += ["--result JSON"] if pause.mode == "external" else []
-    decide = " ".join([f"approvals approve {short}", *asked])
-    at = time.strftime("%H:%M", time.localtime(pause.expires_at))
     label = settings.screen.paint("paused:", on_stderr=True, fg="yellow", bold=True)
     return [
         f"{label} {one_line(pause.message)}",
-        f"expires: {ahead(pause.expires_at - time.time())}, at {at}",
+        *(f"needs: {one_line(each)}" for each in needs_lines(pause, me)),
+        f"expires: {ahead(pause.expires_at - time.time())}, {o_clock(pause.expires_at)}",
         f"look: {settings.command(f'approvals show {short}')}",
-        f"try: {settings.command(decide)}",
+        _next(settings, pause, me),
     ]
+
+
+def needs_lines(pause: Pause, me: str | None) -> Iterator[str]:
+    """Whose yes is missing; nothing where any one will do, as nearly always."""
+    from toolrt.policy.needs import told  # noqa: PLC0415 - only calls that wait need it
+
+    several = len(pause.asks) > 1
+    if not several and [each.is_any for each in pause.needs] == [True]:
+        return
+    for each in pause.needs:
+        if each.left:
+            yield told(each, pause.requester, me, of=pause.asks)
+    if several:
+        yield from conditions(pause.asks)
+
+
+def conditions(asks: Sequence[Ask]) -> Iterator[str]:
+    """What several rules want beside yeses, each with the rules that say so."""
+    from toolrt.faces.cli.durations import seconds  # noqa: PLC0415 - as above
+
+    strict = [each for each in asks if each.exclude_requester]
+    strict = strict or [each for each in asks if any(one.count > 1 for one in each.groups)]
+    if strict:
+        yield f"no yes of whoever asked, {_of(strict)}"
+    shortest = min((each.ttl_s for each in asks if each.ttl_s is not None), default=None)
+    if shortest is not None:
+        timed = [each for each in asks if each.ttl_s == shortest]
+        yield f"an answer within {seconds(shortest)}, {_of(timed)}"
+
+
+def _of(asks: Iterable[Ask]) -> str:
+    from toolrt.policy.needs import owners  # noqa: PLC0415 - as above
+
+    return f"for {owners(each.rule for each in asks)}"
+
+
+def _next(settings: "Settings", pause: Pause, me: str | None) -> str:
+    """How `me` says yes; where that is done, or not theirs to say, what comes after."""
+    from toolrt.policy.needs import awaits  # noqa: PLC0415 - only calls that wait need it
+
+    short = pause.approval_id[:SHORT_ID]
+    if me is not None and not any(awaits(each, pause.requester, me) for each in pause.needs):
+        return f"then: {settings.command(f'approvals run {short}')}, once it is approved"
+    asked = [f"--edit {name}=…" for name in pause.fields]
+    asked += ["--result JSON"] if pause.mode == "external" else []
+    return f"try: {settings.command(' '.join([f'approvals approve {short}', *asked]))}"
 
 
 def _tell_cause(screen: Screen, cause: BaseException) -> None:

@@ -71,8 +71,7 @@ def tell_reload(outcome: "Reload", settings: "Settings") -> None:
     """What a reload came to, on stderr."""
     screen = settings.screen
     if outcome.is_accepted:
-        what = visible(outcome.changes.text) or "nothing that shows"
-        screen.say(f"reloaded: {what}" if outcome.is_new else "reloaded: nothing has changed")
+        screen.say(_accepted(outcome))
     else:
         _tell_refusal(outcome, settings)
     if outcome.needs_restart:
@@ -80,11 +79,22 @@ def tell_reload(outcome: "Reload", settings: "Settings") -> None:
         screen.say(f"warning: {keys} of toolrt.yaml count only after a new start")
 
 
+def _accepted(outcome: "Reload") -> str:
+    if outcome.is_new:
+        return f"reloaded: {visible(outcome.changes.text) or 'nothing that shows'}"
+    if outcome.is_mended:
+        number = outcome.generation
+        return f"sound again: the files are those of generation {number}, which is in force"
+    return "reloaded: nothing has changed"
+
+
 def _tell_refusal(outcome: "Reload", settings: "Settings") -> None:
     screen = settings.screen
     label = screen.paint("not reloaded:", on_stderr=True, fg="red", bold=True)
     lines = [outcome.report.rstrip("\n")] if outcome.report else []
     lines.append(f"{label} {one_line(outcome.why or '')}; generation {outcome.generation} stays")
+    if outcome.changes:
+        lines.append(f"would be: {visible(outcome.changes.text)}")
     if outcome.losses:
         lines.append("hint: left as it is for 10 s it is taken as meant")
     elif outcome.hint:

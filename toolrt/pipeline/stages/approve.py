@@ -83,6 +83,9 @@ class _Asking:
             return await self.following(invocation)
         try:
             answer = await self._ask(invocation, decision)
+            if isinstance(answer, Approval) and answer.state != "approved":
+                needs = await self.equipment.memory.questions.needs(answer)
+                return pause_of(answer, self.entry, needs)
         except StoreError:
             log.exception("no approval can be asked for")
             return unanswerable("this needs an approval, and approvals are not to be had now")
@@ -92,11 +95,9 @@ class _Asking:
             invocation.notes += (f"allowed by the grant {answer.id}",)
             decider_of(self.entry).note(invocation)
             return await self.following(invocation)
-        if answer.state == "approved":
-            invocation.approval = answer
-            invocation.arguments = arguments_of(answer)
-            return await self.resumed(invocation)
-        return pause_of(answer, self.entry)
+        invocation.approval = answer
+        invocation.arguments = arguments_of(answer)
+        return await self.resumed(invocation)
 
     async def _ask(self, invocation: Invocation, decision: Decision) -> Approval | Grant | Refusal:
         decider = decider_of(self.entry)

@@ -9,15 +9,17 @@ import json
 import logging
 from collections.abc import Mapping
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
 from toolrt.catalog.snapshot import ToolEntry
 from toolrt.core.calls import Invocation
 from toolrt.core.decisions import Decision
-from toolrt.core.results import Failure, Outcome
+from toolrt.core.results import Failure, Outcome, Pause
 from toolrt.pipeline.asking import pause_of, subject_of
 from toolrt.pipeline.stage import Chain, Equipment
 from toolrt.pipeline.stages.authorize import decider_of
+from toolrt.pipeline.stages.shape import Shape
 from toolrt.policy.questions import Ending, external_outcome
 from toolrt.stores.approvals import Approval, Moved
 from toolrt.stores.base import StoreError
@@ -38,6 +40,7 @@ class _Claiming:
         self.equipment = equipment
         self.following = following
         self.questions = equipment.memory.questions
+        self.shape = Shape(entry, equipment)
 
     async def handle(self, invocation: Invocation) -> Outcome:
         record: Approval = invocation.approval
@@ -54,18 +57,31 @@ class _Claiming:
         """The record, claimed; or why it is not."""
         decision = invocation.decision
         if decision is not None and decision.terms not in (None, record.terms):
-            record = await self._again(invocation, record, decision)
+            approved, record = record, await self._again(invocation, record, decision)
             if record.state != "approved":
-                return pause_of(record, self.entry)
+                needs = await self.questions.needs(record)
+                return pause_of(record, self.entry, needs, before=approved)
         arguments = invocation.arguments
         hash_ = self.questions.hash_of(subject_of(self.entry), arguments, invocation.caller)
         moved = await self._claimed(invocation, record, hash_)
+        if moved.record.state == "pending" and record.state == "approved":
+            return await self._withdrawn(record, moved.record)
         if moved.code is not None:
             note = await self.questions.note_of_denial(moved.record)
             because = f": {note}" if note else ""
             message = f"`{self.entry.name}`: {moved.message}{because}"
             return Failure(moved.code, message, "nothing ran")
         return moved.record
+
+    async def _withdrawn(self, approved: Approval, record: Approval) -> Pause:
+        """The pause of a call whose yes was found to count no more; of whom, no model is told."""
+        pause = pause_of(record, self.entry, await self.questions.needs(record), before=approved)
+        message = (
+            f"`{self.entry.name}` waits for a person again, since a yes that was given counts no"
+            f" more: whoever gave it may not decide this now. Nothing ran yet. Approval"
+            f" {record.id}; the same call again, once approved, runs it."
+        )
+        return replace(pause, message=message)
 
     async def _claimed(self, invocation: Invocation, record: Approval, hash_: str) -> Moved:
         """The claim. When the call is cancelled meanwhile, it is ended at once: nothing ran."""
@@ -111,7 +127,7 @@ class _Claiming:
     async def _settle(
         self, invocation: Invocation, record: Approval, outcome: Outcome | None
     ) -> None:
-        state, document = _ending(self.entry, invocation, outcome)
+        state, document = self._ending(invocation, outcome)
         if record.mode == "external" and record.outcome:
             document = {**document, **json.loads(record.outcome)}
         try:
@@ -119,17 +135,17 @@ class _Claiming:
         except StoreError:  # its lease will lapse, and it ends as `unknown`
             log.exception("the end of approval %s could not be kept", record.id)
 
-
-def _ending(
-    entry: ToolEntry, invocation: Invocation, outcome: Outcome | None
-) -> tuple[Ending, Mapping[str, Any]]:
-    """How it ended, and what is kept of that. Without an outcome it was cancelled, or a bug."""
-    if isinstance(outcome, Failure):
-        document = {"call_id": invocation.call_id, "error": outcome.document()}
-        is_unknown = outcome.details.get("outcome") == "unknown"
-        return ("unknown" if is_unknown else "failed"), document
-    if outcome is None:
-        began = invocation.attempts > 0 and invocation.sent != "never"
-        is_unknown = began and entry.effect != "read"
-        return ("unknown" if is_unknown else "failed"), {"call_id": invocation.call_id}
-    return "succeeded", {"call_id": invocation.call_id}
+    def _ending(
+        self, invocation: Invocation, outcome: Outcome | None
+    ) -> tuple[Ending, Mapping[str, Any]]:
+        """How it ended, and what is kept of that. Without an outcome it was cancelled, or a bug."""
+        if isinstance(outcome, Failure):
+            error = self.shape.told(invocation, outcome).document()
+            is_unknown = outcome.details.get("outcome") == "unknown"
+            document = {"call_id": invocation.call_id, "error": error}
+            return ("unknown" if is_unknown else "failed"), document
+        if outcome is None:
+            began = invocation.attempts > 0 and invocation.sent != "never"
+            is_unknown = began and self.entry.effect != "read"
+            return ("unknown" if is_unknown else "failed"), {"call_id": invocation.call_id}
+        return "succeeded", {"call_id": invocation.call_id}

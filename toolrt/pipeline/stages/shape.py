@@ -28,6 +28,7 @@ from toolrt.core.results import (
 )
 from toolrt.core.unseen import harmless, harmless_value, is_harmless_json, removed_from
 from toolrt.expressions.scope import ABSENT, Scope
+from toolrt.pipeline.asking import sensitive_of
 from toolrt.pipeline.cutting import cut_text, measures, preview
 from toolrt.pipeline.failing import (
     NO_CONTEXT,
@@ -36,6 +37,7 @@ from toolrt.pipeline.failing import (
     refuse_long_numbers,
     told,
 )
+from toolrt.pipeline.sensitive import Sensitive
 from toolrt.pipeline.spilling import Oversize, oversize_of, without_handle
 from toolrt.pipeline.stage import Equipment
 from toolrt.schemas.plain import MAX_DIGITS
@@ -65,6 +67,7 @@ class Shape:
         "nothing",
         "redactor",
         "references",
+        "sensitive",
         "shaping",
         "spills",
         "to",
@@ -85,6 +88,7 @@ class Shape:
         special = (shaping.select, shaping.text, shaping.empty, shaping.redactions)
         ready = (manifest.verify, manifest.fallback, manifest.poll)
         self.is_special = any(each is not None for each in (*special, *ready))
+        self.sensitive = Sensitive(entry.parameters.schema) if sensitive_of(entry) else None
 
     def result(self, invocation: Invocation, outcome: Outcome) -> ToolResult:
         """The result of a call; what goes wrong in here is a failure of the tool, too."""
@@ -112,8 +116,12 @@ class Shape:
         rules = self.entry.path_rules
         if rules is not None and failure.code == "execution-failed" and not failure.hint:
             failure = replace(failure, hint=rules.hint(invocation.arguments))
-        failure = told(failure, self.redactor, self.max_size, self.shaping.redactions)
-        return failed_result(invocation, self.entry.name, failure)
+        return failed_result(invocation, self.entry.name, self.told(invocation, failure))
+
+    def told(self, invocation: Invocation, failure: Failure) -> Failure:
+        """What a caller, and the record of an approval, may know of a failure of the tool."""
+        mask = self.sensitive.mask(invocation.arguments) if self.sensitive else None
+        return told(failure, self.redactor, self.max_size, self.shaping.redactions, mask)
 
     def _success(self, invocation: Invocation, answer: Answer) -> ToolResult:
         data = answer.value
