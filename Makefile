@@ -62,7 +62,7 @@ bench: $(READY)
 	@$(BIN)/python bench/run.py
 
 soak: $(READY)
-	@TOOLRT_SOAK=$(SOAK) TOOLRT_SEED=$(SEED) $(BIN)/pytest -q -s tests/faults
+	@TOOLRT_SOAK=$(SOAK) TOOLRT_SEED=$(SEED) $(BIN)/pytest -q -s tests/faults tests/packs/test_swapping.py tests/packs/test_writing.py
 
 clean:
 	@rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis

@@ -39,6 +39,14 @@ def project(tool: dict[str, Any], **target: Any) -> dict[str, Any]:
     return {"namespace": "t", "targets": {"api": target}, "tools": {"a": tool}}
 
 
+def linked(**keys: Any) -> dict[str, Any]:
+    """A tools file with a tool of these keys, and `t.b` beside, which it may call."""
+    data = project({**TOOL, "effect": "write", "command": COMMAND, **keys})
+    request = {"url": "https://api.example.com", "args_in": "query"}
+    data["tools"]["b"] = {**TOOL, "parameters": {"x": {"required": False}}, "http": request}
+    return data
+
+
 def place(name: str, text: str) -> dict[str, Any]:
     """A tools file that has `text` in a place of the table."""
     http = {**TOOL, "http": {**HTTP, name.rpartition(".")[2]: {"key": text}}}
@@ -49,6 +57,12 @@ def place(name: str, text: str) -> dict[str, Any]:
         "result.error": lambda: project({**TOOL, "command": COMMAND, "result": {"error": text}}),
         "result.select": lambda: project({**TOOL, "command": COMMAND, "result": {"select": text}}),
         "result.text": lambda: project({**TOOL, "command": COMMAND, "result": {"text": text}}),
+        "verify.applied_when": lambda: linked(verify={"tool": "t.b", "applied_when": text}),
+        "verify.args": lambda: linked(verify={"tool": "t.b", "args": {"x": text}, "applied_when": "true"}),
+        "poll.until": lambda: linked(poll={"tool": "t.b", "every": "1s", "until": text}),
+        "poll.args": lambda: linked(poll={"tool": "t.b", "args": {"x": text}, "every": "1s", "until": "true"}),
+        "fallback.value": lambda: linked(fallback={"value": text}),
+        "idempotency_key": lambda: project({**TOOL, "http": HTTP, "idempotency_key": text}),
         "http.url after the host": lambda: project({**TOOL, "http": f"https://api.example.com/{{{{ part }}}}/{text}"}),
         "http.url scheme and host": lambda: project({**TOOL, "http": f"https://{text}.example.com/{{{{ part }}}}"}),
         "http.query": lambda: project(http),
@@ -111,7 +125,7 @@ def test_a_place_has_the_names_of_the_table_and_no_other(
     found = {name: codes(place(where, written(language, name)), tmp_path) for name in EVERY}
 
     assert {name for name, faults in found.items() if not faults} == told
-    assert {each for faults in found.values() for each in faults} == set(pages.code(other))
+    assert {each for faults in found.values() for each in faults} == set(pages.code(other)) - {"call"}
 
 
 @pytest.mark.parametrize("kind", ["command", "shell"])
@@ -233,5 +247,8 @@ def test_no_reference_stands_in_arguments_or_folders(tmp_path: Path) -> None:
     }
 
     refusing = {name for name, faults in found.items() if faults}
-    assert refusing == {"command.argv after the program", "shell.argv", "command.cwd", "shell.cwd"}
+    assert refusing == {
+        "command.argv after the program", "shell.argv", "command.cwd", "shell.cwd",
+        "fallback.value", "idempotency_key", "poll.args", "verify.args",
+    }  # fmt: skip
     assert transcripts.steps(pages.text(PAGE))

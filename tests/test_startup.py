@@ -10,7 +10,7 @@ from toolrt.faces.cli.main import VERBS
 
 HEAVY = {
     "aiohttp", "cel_expr_python", "docstring_parser", "httpx", "jinja2", "jmespath",
-    "jsonschema_rs", "pydantic", "rich", "sqlite3", "starlette", "tenacity", "watchfiles", "yaml",
+    "jsonschema_rs", "opentelemetry", "prometheus_client", "pydantic", "rich", "sqlite3", "starlette", "tenacity", "watchfiles", "yaml",
 }  # fmt: skip
 REPORT = "import json, sys; json.dump(sorted(sys.modules), sys.stderr)"
 

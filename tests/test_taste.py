@@ -29,6 +29,8 @@ BROAD_EXCEPTS = {
     ("bindings/python_errors.py", "_is_whole"): "the properties of user code",
     ("bindings/python_hosts.py", "Work._moved"): "a step of user code",
     ("bindings/python_hosts.py", "_waited"): "what a step of user code is woken with",
+    ("bindings/python_hooks.py", "Hook.run"): "the call into user code",
+    ("bindings/python_owners.py", "_caught"): "the `setup` and `teardown` of user code",
     ("bindings/python_imports.py", "_module"): "the import of user code",
     ("bindings/python_imports.py", "looking_at"): "the attributes and signatures of user code",
     ("bindings/python_worker.py", "_Serving._ran"): "the top of a worker process",

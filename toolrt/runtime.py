@@ -2,13 +2,14 @@
 
 import asyncio
 import os
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
 from random import Random
 from typing import Any
 
+from toolrt import __version__
 from toolrt.bindings.base import Services
 from toolrt.bindings.python_hosts import closed
 from toolrt.catalog.compiler import Compiled
@@ -23,10 +24,14 @@ from toolrt.loading.loader import PROJECT_FILE
 from toolrt.loading.owners import HINT as OWN_THEM
 from toolrt.loading.owners import is_allowed, why_foreign
 from toolrt.loading.snippet import render
+from toolrt.observe.metrics import Reading
 from toolrt.pipeline.approvals import Approvals
+from toolrt.pipeline.batch import Batches
 from toolrt.pipeline.explaining import explain
 from toolrt.pipeline.gateway import Gateway
+from toolrt.pipeline.metrics_page import Page
 from toolrt.pipeline.notices import Notices
+from toolrt.pipeline.telemetry import Telemetry
 from toolrt.reloading.following import following
 from toolrt.reloading.outcome import Standing
 from toolrt.reloading.reloader import Reloader
@@ -82,7 +87,8 @@ class BrokenProjectError(ProjectError):
 
 
 class Runtime:
-    """An open project: its tools, and the door to call them by.
+    """An open project: its tools, and the door to call them by: one by one, or `call_many`, which
+    `plan_many` plans.
 
     `read_output` gives parts of what was too long for a result.
 
@@ -113,12 +119,18 @@ class Runtime:
             state.memory,
             random,
             is_attended=attended,
+            telemetry=Telemetry.of(
+                compiled.files.project.telemetry, state.memory.questions, __version__
+            ),
         )
+        self._page = Page(self._gateway, state.memory, workspace.references.redactor)
         self._notices = Notices(self._gateway, self._registry)
         state.memory.questions.on_new = self._notices.asked
         state.memory.questions.identities = lambda: self._registry.current.identities
         self.approvals = Approvals(self._gateway, state.memory.questions)
         self.call = self._gateway.call
+        batches = Batches(self._gateway, state.memory, clock, self._call_now)
+        self.call_many, self.plan_many = batches.call_many, batches.plan
         self.preview = self._gateway.preview
         self.explain = partial(explain, self._gateway)
         self.breakers = self._gateway.breakers
@@ -148,6 +160,11 @@ class Runtime:
         """The current generation of tools."""
         return self._registry.current
 
+    async def metrics(self) -> str:
+        """The page of metrics as Prometheus reads it; empty where toolrt.yaml wants none."""
+        of_us = Reading("toolrt_build_info", (__version__,), 1)
+        return await self._page.written(self.snapshot, (*self.standing.readings(), of_us))
+
     def swap(self, snapshot: Snapshot) -> Snapshot:
         """Make another generation the current one; gives the one before back."""
         return self._registry.swap(snapshot)
@@ -162,14 +179,19 @@ class Runtime:
         await self._services.close()
         await self._state.close()
 
+    def _call_now(self, *given: Any) -> Awaitable[ToolResult]:
+        """A call, by whatever `call` is by then."""
+        return self.call(*given)
+
     async def _refused(
         self,
         name: str,
         arguments: Any,
         caller: Caller | None = None,
         on_progress: Progress | None = None,
+        marks: Mapping[str, Any] | None = None,
     ) -> ToolResult:
-        del arguments, on_progress
+        del arguments, on_progress, marks
         return self.refuse(name, closed(), caller)
 
 

@@ -23,6 +23,7 @@ from toolrt.stores.idempotency import KeyedCalls
 from toolrt.stores.key import given_key, lasting_key
 from toolrt.stores.moments import Moment, Moments, SystemMoments
 from toolrt.stores.private import is_there
+from toolrt.stores.sightings import KeptSightings
 from toolrt.stores.sqlite import SqliteDatabase
 
 DEFAULT_STATE = ".toolrt/state.db"
@@ -80,6 +81,7 @@ class State:
             moments,
             KeptAnswers(database, key, moments),
             KeyedCalls(database, key, moments),
+            KeptSightings(database, moments),
         )
         return cls(database, memory)
 

@@ -97,7 +97,9 @@ def test_what_is_sensitive_here_is_sensitive_there(tmp_path):
 
 
 def test_a_fallback_gets_all_that_it_needs(tmp_path):
-    written = tool("fallback: look", "{invoices: string}").replace("{{ invoice }}", "{{ invoices }}")
+    written = tool("fallback: look", "{invoices: string}").replace(
+        "{{ invoice }}", "{{ invoices }}"
+    )
 
     assert [each[:2] for each in found(tmp_path, written)] == [("missing-argument", "look")]
 

@@ -292,3 +292,12 @@ def test_mebibyte_is_searched_for_fifty_secrets_in_a_moment():
         assert redactor.text(text) == text
         spent.append(time.process_time() - before)
     assert min(spent) < 0.6
+
+
+@pytest.mark.parametrize("cut", range(1, 12))
+def test_o1_a_secret_that_goes_on_in_the_next_item_of_a_list_is_masked_in_both(cut):
+    redactor = Redactor()
+    redactor.learn("s3cret/value")
+    text = base64.b64encode(b"s3cret/value").decode()
+
+    assert redactor.value(["a", "x " + text[:cut], text[cut:] + " y"]) == ["a", "x ***", "*** y"]

@@ -67,7 +67,7 @@ def test_a_range_is_a_part_and_says_where_the_rest_begins(project):
 
     assert (part["schema"], part["text"], part["next_offset"]) == (
         "toolrt/v1",
-        "line 1 \\x1b[2J",
+        "line 1 \\x1b[2J\n",
         12,
     )
     assert part["size"] == made["data"]["bytes"]

@@ -16,7 +16,6 @@ from random import Random
 from typing import Any
 
 from toolrt.core.clock import ManualClock
-from toolrt.core.results import ToolResult
 from toolrt.runtime import Runtime
 from toolrt.testing import open_files
 
@@ -129,7 +128,9 @@ class Service:
     async def _answer(self, line: Line, head: str, body: bytes) -> bool:
         method, path, _ = head.split(" ", 2)
         if path == "/status":
-            await line.say(_reply(200, b'{"applied": %s}' % str(bool(self.effects)).lower().encode()))
+            await line.say(
+                _reply(200, b'{"applied": %s}' % str(bool(self.effects)).lower().encode())
+            )
             return True
         key = _header(head, "idempotency-key")
         self.asked.append((method, key, body))
@@ -346,7 +347,7 @@ def _wrong(
         found.append("done twice")
     if tool == "verified" and fault.applies and result.status != "success":
         found.append("it was done, and is told as a failure")
-    if result.status == "success" and tool not in {"read"} and not service.effects:
+    if result.status == "success" and tool != "read" and not service.effects:
         found.append("it was not done, and is told as done")
     is_open = fault.kind == "ambiguous" and fault.times is None
     if tool in {"post", "rejected"} and is_open:
@@ -372,4 +373,4 @@ def shown(rows: list[Row]) -> str:
 
 
 if __name__ == "__main__":
-    print(shown(asyncio.run(table())))
+    print(shown(asyncio.run(table())))  # noqa: T201 - that is what it is for

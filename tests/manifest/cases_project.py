@@ -7,10 +7,13 @@ from manifest.key_case import (
     Wrong,
     data,
     file,
+    logged,
+    metered,
     names,
     project,
     resolved,
     shown,
+    traced,
 )
 
 T = "tools: {t: {description: T., command: [printf, hello]}}"
@@ -62,6 +65,21 @@ PROJECT_FILE = [
         resolved("timeout.total"), "toolrt.yaml project defaults", None),
     Wrong("project.x-", of_project("x-a: &quick {timeout: 3s}\ndefaults: §*quik"), "unknown-anchor"),
     Wrong("project.vars", of_project("§vras: {}"), "unknown-key"),
+    Works("project.telemetry project.telemetry.metrics",
+        project("telemetry: {metrics: «false¦true»}", T), metered(), False, True),
+    Wrong("project.telemetry.metrics", of_project("telemetry: {metrics: §9090}")),
+    Works("project.telemetry.traces", project("telemetry: {traces: «false¦true»}", T), traced(),
+        False, True),
+    Wrong("project.telemetry.traces",
+        of_project("telemetry: {traces: §https://example.com}")),
+    Works("project.telemetry.logs project.telemetry.logs.calls",
+        project("telemetry: {logs: {calls: «false¦true»}}", T), logged("status"), [], ["success"]),
+    Wrong("project.telemetry.logs", of_project("telemetry: {logs: §json}")),
+    Wrong("project.telemetry.logs.calls", of_project("telemetry: {logs: {calls: §all}}")),
+    Works("project.telemetry.logs.arguments",
+        project("«telemetry: {logs: {arguments: redacted}}»", T), logged("arguments"), [{}], [None]),
+    Wrong("project.telemetry.logs.arguments",
+        of_project("telemetry: {logs: {arguments: §masked}}"), "invalid-value"),
 ]  # fmt: skip
 
 PROJECT_LATER = [
@@ -103,8 +121,8 @@ PROJECT_LATER = [
     Wrong("project.approvals.notify", of_project("approvals: {notify: §[a]}")),
     Wrong("project.approvals.when_unattended",
         of_project("approvals: {when_unattended: §allow}"), "invalid-value"),
-    Later("project.telemetry", of_project("§telemetry: {otlp: https://example.com}"), "telemetry"),
     Wrong("project.telemetry", of_project("§telemtry: {}"), "unknown-key"),
+    Wrong("project.telemetry", of_project("telemetry: §prometheus")),
     Later("project.retrieval", of_project("§retrieval: {k: 5}"), "retrieval"),
     Wrong("project.retrieval", of_project("§retreival: {}"), "unknown-key"),
     Later("project.agent", of_project("§agent: {model: m}"), "agent"),

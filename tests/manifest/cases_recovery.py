@@ -120,10 +120,9 @@ RECOVERY: list[Works | Wrong] = [
         with_other(http("", "poll: {tool: u, every: 5s, until: «'true'¦'false'»}")),
         of_result("status"), "success", "partial", held=True),
     Works("tool.idempotency_key tool.idempotency_key.value",
-        http(POST, f"{KEY}«idempotency_key: 'k-{{{{ a }}}}'»"), told("idempotency-key"), "k-x", None,
-        warned=["unused-parameter"]),
+        http(POST, f"{KEY}«idempotency_key: 'k-{{{{ a }}}}'»"), told("idempotency-key"), "k-x", None),
     Works("tool.idempotency_key.header",
         http(POST, f"{KEY}idempotency_key: {{value: '{{{{ a }}}}'«, header: X-Once»}}"),
-        told("x-once"), "x", None, warned=["unused-parameter"]),
+        told("x-once"), "x", None),
     Wrong("tool.idempotency_key", command("idempotency_key: §abc"), "weak-key"),
 ]  # fmt: skip

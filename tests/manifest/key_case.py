@@ -6,6 +6,7 @@ wrong value stands. `$URL` is a server on loopback that answers with what it hea
 """
 
 import json
+import logging
 import re
 import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
@@ -16,8 +17,11 @@ from random import Random
 from tempfile import TemporaryDirectory
 from textwrap import dedent, indent
 from typing import Any
+from unittest.mock import patch
 
 from loopback import RESET, Heard, Loopback, json_reply, loopback, reply
+from opentelemetry import trace
+from opentelemetry.sdk.trace import TracerProvider
 
 from toolrt.core.calls import Caller
 from toolrt.core.results import ToolResult
@@ -25,6 +29,7 @@ from toolrt.faces.cli.list import described
 from toolrt.faces.cli.show import _limits, _resolved_document
 from toolrt.loading.diagnostics import Diagnostic
 from toolrt.runtime import Runtime, load
+from toolrt.runtime import open as open_project
 from toolrt.testing import ManualClock, open_files, write_files
 
 Files = Mapping[str, str]
@@ -407,6 +412,47 @@ def shown(name: str, /, tool: str = "t") -> Look:
     async def look(bench: Bench) -> Any:
         entry = bench.runtime.snapshot.tools[tool]
         return {**described(entry, is_hidden=False), **_limits(entry)}[name]
+
+    return look
+
+
+def metered() -> Look:
+    """Whether there is a page of metrics."""
+
+    async def look(bench: Bench) -> Any:
+        return bool(await bench.runtime.metrics())
+
+    return look
+
+
+def traced() -> Look:
+    """Whether calls are traced by a program that has set a provider."""
+
+    async def look(bench: Bench) -> Any:
+        provider = TracerProvider()
+        with patch.object(trace, "get_tracer_provider", lambda: provider):
+            async with open_project(bench.runtime.project, environ=ENVIRON) as runtime:
+                return runtime.call.__name__ == "traced"
+
+    return look
+
+
+def logged(name: str) -> Look:
+    """What the lines of the log say of a call under that name."""
+
+    async def look(bench: Bench) -> Any:
+        lines: list[logging.LogRecord] = []
+        log, handler = logging.getLogger("toolrt.calls"), logging.Handler()
+        handler.emit = lines.append
+        before = log.level
+        log.addHandler(handler)
+        log.setLevel(logging.INFO)
+        try:
+            await bench.call({})
+        finally:
+            log.removeHandler(handler)
+            log.setLevel(before)
+        return [json.loads(line.getMessage()).get(name) for line in lines]
 
     return look
 

@@ -210,6 +210,7 @@ async def test_what_there_is_no_room_for_is_counted_and_told(
     assert len(calls) + lost["count"] == 3000
     assert len(calls) <= 1000
     assert f"{lost['count']} of its entries are lost" in caplog.text
+    assert (journal.lost, journal.waiting) == (lost["count"], 0)
 
 
 async def test_a_loop_that_never_rests_gives_a_store_that_failed_its_turn(

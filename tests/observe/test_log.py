@@ -9,7 +9,10 @@ from toolrt.core.calls import Caller, Invocation
 from toolrt.core.clock import ManualClock
 from toolrt.core.redaction import Redactor
 from toolrt.core.results import Failure, ToolResult
-from toolrt.observe.log import log_call
+from toolrt.observe.journal_entries import PerTool
+from toolrt.observe.log import CallLog, log_call
+
+TOOL = PerTool("t.x", sensitive=frozenset({"pin"}))
 
 
 def line_of(caplog, *, tool="t.x", principal="ann", code="conflict", time_s=0.5, attempts=1):
@@ -60,3 +63,73 @@ def test_o1_names_are_masked_before_they_are_cut(caplog):
 
     assert line["tool"] == "t.***"
     assert "s3" not in line["caller"]
+
+
+def arguments_of(caplog, arguments, *, mode="redacted", tool=TOOL, code=None, key=b"k" * 32):
+    """What the line of a call tells of its arguments."""
+    caplog.clear()
+    invocation = Invocation("c1", "t.x", arguments, Caller(), ManualClock(), 0.0, 30.0)
+    error = Failure(code, "no") if code else None
+    result = ToolResult("c1", "t.x", "error" if code else "success", "", None, error)
+    with caplog.at_level(logging.INFO, "toolrt.calls"):
+        CallLog(arguments=mode, key=lambda: key).write(invocation, result, tool)
+    [line] = caplog.messages
+    assert line.isascii()
+    assert line.isprintable()
+    told = json.loads(line)
+    return told.get("arguments", told.get("arguments_hash"))
+
+
+def test_arguments_are_told_with_what_is_sensitive_masked(caplog):
+    redactor = Redactor()
+    redactor.learn("s3cret-value")
+    given = {"city": "Bern", "pin": "1234", "note": "a s3cret-value", "url": "https://u:p@host/"}
+
+    assert arguments_of(caplog, given) == {
+        "city": "Bern",
+        "pin": "***",
+        "note": "a ***",
+        "url": "https://***/",
+    }
+
+
+def test_arguments_that_were_refused_are_masked_whole_where_some_are_sensitive(caplog):
+    told = arguments_of(caplog, {"pni": "1234"}, code="invalid-arguments")
+
+    assert told == {"pni": "***"}
+    assert arguments_of(caplog, {"a": "1234"}, tool=None, code="unknown-tool") == {"a": "***"}
+
+
+DEEP: list = []
+for _ in range(100_000):
+    DEEP = [DEEP]
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [*ODD, {"a": float("nan")}, {"a": "\ud800\n"}, {"a": object()}, {"a": DEEP}, {"a": 10**5000}],
+)
+@pytest.mark.parametrize("mode", ["redacted", "hash"])
+def test_o4_any_arguments_are_one_line(caplog, odd, mode):
+    arguments_of(caplog, odd, mode=mode, code="invalid-arguments")
+
+
+def test_o4_long_arguments_are_told_by_their_length(caplog):
+    assert arguments_of(caplog, {"a": "x" * 10**6}) == {"bytes": 10**6 + 8}
+
+
+def test_hashes_are_equal_for_equal_arguments_under_the_same_key_alone(caplog):
+    def hashed(arguments, key=b"k" * 32):
+        return arguments_of(caplog, arguments, mode="hash", key=key)
+
+    assert hashed({"a": 1, "b": 2}) == hashed({"b": 2, "a": 1})
+    assert len({hashed({"a": 1}), hashed({"a": 2}), hashed({"a": 1}, b"z" * 32)}) == 3
+    assert hashed({"a": 1}, None) is None
+
+
+def test_lines_that_nobody_wants_are_not_written(caplog):
+    invocation = Invocation("c1", "t.x", {}, Caller(), ManualClock(), 0.0, 30.0)
+    with caplog.at_level(logging.INFO, "toolrt.calls"):
+        CallLog(is_on=False).write(invocation, ToolResult("c1", "t.x", "success"), None)
+
+    assert caplog.messages == []

@@ -11,16 +11,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.limits import AT_ONCE_S
 from toolrt.core.calls import Caller
 from toolrt.core.errors import BindingError, ToolError
-from toolrt.pipeline import caching
+from toolrt.pipeline import caching, copies
 from toolrt.runtime import open as open_project
 from toolrt.testing import ManualClock, open_files, stubbed, write_files
 
 pytestmark = pytest.mark.anyio
 
 
-def tool(cache: str = "5m", more: str = "", parameters: str = "{q: {type: string, default: a}}") -> str:
+def tool(
+    cache: str = "5m", more: str = "", parameters: str = "{q: {type: string, default: a}}"
+) -> str:
     return f"""
 tools:
   look:
@@ -111,10 +114,10 @@ JSON = st.recursive(
 @given(JSON)
 @settings(max_examples=60, deadline=None)
 def test_what_is_kept_is_read_back_with_the_same_types(value):
-    body = caching.written(value)
+    body = copies.written(value)
 
     if body is not None:
-        assert json.dumps(caching.read(body)) == json.dumps(value)
+        assert json.dumps(copies.read(body)) == json.dumps(value)
 
 
 async def test_nobody_can_change_what_others_get():
@@ -194,7 +197,11 @@ async def test_all_answers_together_have_a_bound(monkeypatch):
             await rt.call("look", {"q": str(number)})
         answers = rt._gateway._equipment.answers
         assert answers._size == sum(each.size for each in answers._order) <= 20_000
-        assert len(answers._order) == len(answers.of(rt.snapshot.tools["look"], rt.snapshot.tools["look"].manifest.cache).shelf.quick)
+        assert len(answers._order) == len(
+            answers.of(
+                rt.snapshot.tools["look"], rt.snapshot.tools["look"].manifest.cache
+            ).shelf.quick
+        )
 
 
 async def test_a_hit_still_passes_rules_select_redaction_and_final():
@@ -267,8 +274,10 @@ async def test_who_waits_waits_no_longer_than_its_own_time():
 
 
 async def begun(source: Counted, calls: int) -> None:
-    while source.calls < calls:
-        await asyncio.sleep(0.001)
+    """Come back once so many calls have begun."""
+    async with asyncio.timeout(AT_ONCE_S):
+        while source.calls < calls:  # noqa: ASYNC110 - nobody tells of it
+            await asyncio.sleep(0.001)
 
 
 @asynccontextmanager
@@ -356,7 +365,11 @@ async def test_a_stale_answer_stands_in_and_tells_its_age():
         other = await rt.call("look", {"q": "never asked"})
 
     assert (result.status, result.data) == ("success", 1)
-    assert result.context["fallback"] == {"stale": True, "age_s": 90.0, "because": "execution-failed"}
+    assert result.context["fallback"] == {
+        "stale": True,
+        "age_s": 90.0,
+        "because": "execution-failed",
+    }
     assert "90 s old" in result.context["notes"][0]
     assert other.status == "success"
 

@@ -149,6 +149,25 @@ async def test_what_may_have_taken_effect_is_never_done_again_in_another_way(err
     assert [one.tool for one in calls] == ["pay"]
 
 
+async def test_an_earlier_attempt_that_may_have_taken_effect_counts_too():
+    """A 500 first, and then nobody listens: the 500 may have done it."""
+    errors = [BROKEN, DOWN, DOWN]
+
+    def answer(_arguments: dict[str, Any]) -> Any:
+        raise errors.pop(0)
+
+    text = TOOLS.replace(
+        'http: {url: http://127.0.0.1:9/pay, method: POST, json: {invoice: "{{ invoice }}"}}\n    retry: none',
+        'http: {url: http://127.0.0.1:9/pay, method: PUT, json: {invoice: "{{ invoice }}"}}',
+    )
+    async with open_files({"tools.d/t.yaml": text}, clock=ManualClock()) as rt:
+        with stubbed(rt, {"pay": answer, "queue": lambda _: "ok"}) as calls:
+            result = await rt.call("pay", {"invoice": "A"})
+
+    assert [one.tool for one in calls] == ["pay"] * 3
+    assert result.status == "error"
+
+
 async def test_what_was_never_sent_is_done_in_another_way():
     result, calls = await called("pay", {"invoice": "A"}, pay=fails(DOWN), queue=lambda _: "later")
 

@@ -269,7 +269,9 @@ async def test_neither_keys_nor_arguments_can_be_read_in_the_store(folder):
 
 @pytest.mark.parametrize(("effect", "ran"), [("write", True), ("irreversible", False)])
 async def test_e11_without_a_store_what_cannot_be_undone_is_not_done(folder, effect, ran):
-    text = SLOW.replace("effect: write", f"effect: {effect}\n    hitl: none").replace("sleep 0.3", ":")
+    text = SLOW.replace("effect: write", f"effect: {effect}\n    hitl: none").replace(
+        "sleep 0.3", ":"
+    )
     project = write_files(folder, {"tools.d/t.yaml": text, ".toolrt/state.db": "no database"})
     async with open_project(project) as rt:
         result = await rt.call("pay", {"invoice": "A"})

@@ -297,11 +297,12 @@ async def test_a_generation_comes_into_force_though_it_cannot_be_written_down(pr
 async def test_keys_that_count_only_when_a_project_is_opened_are_named(project):
     async with project.open() as runtime:
         (project.root / "keys").mkdir()
-        (project.root / "toolrt.yaml").write_text("secrets: [env, {files: keys}]\n")
+        written = "secrets: [env, {files: keys}]\ntelemetry: {metrics: false}\n"
+        (project.root / "toolrt.yaml").write_text(written)
         outcome = await runtime.reload()
 
         assert outcome.is_new
-        assert outcome.needs_restart == ("secrets",)
+        assert outcome.needs_restart == ("secrets", "telemetry")
 
 
 async def test_l8_many_files_are_parsed_in_a_process_of_their_own(project, monkeypatch):

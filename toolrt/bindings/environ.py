@@ -82,9 +82,13 @@ class Environ:
         """Whether all calls have the same variables, but for HOME."""
         return all(each is None or each.is_constant for each in self._declared.values())
 
-    def render(self, scope: Scope, home: str | None) -> dict[bytes, bytes]:
+    def render(
+        self, scope: Scope, home: str | None, traceparent: str | None = None
+    ) -> dict[bytes, bytes]:
         """Every variable of one run. Raises RefusedError for a value that cannot be one."""
         env = self._base.copy() if home is None else {**self._base, b"HOME": encoded(home)}
+        if traceparent is not None:
+            env[b"TRACEPARENT"] = traceparent.encode()  # two numbers, which nobody outside chose
         for name, template in self._named:
             text = None if template is None else template.text(scope)
             if text is None or text is ABSENT:

@@ -125,7 +125,7 @@ class Execution:
     def _request(self, invocation: Invocation, home: str | None) -> ProcessRequest:
         scope = self._scope(invocation)
         argv = (*self._first, *map(encoded, self._arguments.render(scope)))
-        env = self._environ.render(scope, home)
+        env = self._environ.render(scope, home, invocation.traceparent)
         check_size(argv, env)
         return ProcessRequest(
             executable=self._executable,

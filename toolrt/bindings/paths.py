@@ -6,7 +6,7 @@ What comes out can only name something inside the root, and cannot look like an 
 """
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,8 @@ from typing import Any
 from toolrt.bindings.os_text import as_text, encoded, from_system
 from toolrt.core.errors import RefusedError
 from toolrt.core.faults import Path as FaultPath
-from toolrt.core.relative import parts_of
+from toolrt.core.relative import parts_of, plain_path
+from toolrt.schemas.keywords import WORKSPACE_PATH
 from toolrt.schemas.messages import MOST_FAULTS
 from toolrt.schemas.path_places import Place, path_places
 from toolrt.schemas.phrases import place, pointer
@@ -134,6 +135,34 @@ class PathRules:
         """Whether the parameter is a path itself."""
         place = self._place.members.get(parameter)
         return place is not None and place.root is not None
+
+
+def workspace_paths(schema: Mapping[str, Any]) -> frozenset[str]:
+    """The parameters of `format: workspace-path`: paths in a folder that the tool itself holds."""
+    properties = schema.get("properties", {})
+    return frozenset(
+        name
+        for name, each in properties.items()
+        if isinstance(each, dict) and each.get("format") == WORKSPACE_PATH
+    )
+
+
+def make_plain(names: Iterable[str], arguments: dict[str, Any]) -> None:
+    """Put the one spelling of each path in the place of the caller's, as `a/b` for `./a//b`.
+
+    Raises RefusedError (invalid-arguments) that names every path at fault.
+    """
+    faults: dict[FaultPath, str] = {}
+    for name in names:
+        value = arguments.get(name)
+        if not isinstance(value, str):
+            continue
+        try:
+            arguments[name] = plain_path(value)
+        except ValueError as error:
+            faults[(name,)] = f"`{name}` {error}"
+    if faults:
+        raise _refused(faults)
 
 
 def compile_path_rules(schema: Mapping[str, Any], project: Path) -> PathRules | None:

@@ -52,7 +52,7 @@ class Linked:
             return functools.partial(self.fn, **invocation.arguments)
         arguments = invocation.arguments if self.is_flat else fresh(invocation.arguments)
         if self.context is not None:
-            arguments = {**arguments, self.context: Context(invocation)}
+            arguments = {**arguments, self.context: Context(invocation, self.project)}
         try:
             args, kwargs = self.adaptor.bind(arguments)
         except Exception as error:  # noqa: BLE001 - validators of a type's own are user code

@@ -74,7 +74,9 @@ class Hook:
         )
 
     async def _ran(self, value: Any, invocation: Invocation) -> tuple[Any, BaseException | None]:
-        given = (value, Context(invocation)) if self._takes_context else (value,)
+        given: tuple[Any, ...] = (value,)
+        if self._takes_context:
+            given = (value, Context(invocation, self._context.project))
         if self._is_async:
             made, error = self._fn(*given), None
         else:

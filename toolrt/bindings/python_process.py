@@ -84,6 +84,8 @@ class Worker:
             has_begun = True
             if "progress" in frame:
                 context.progress(*frame["progress"])
+            if "saw" in frame:
+                context.saw(frame["saw"])
         self.end()
         raise _death(self._leader.status, "maybe" if has_begun else "never")
 

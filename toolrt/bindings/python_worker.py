@@ -21,7 +21,7 @@ from toolrt.bindings.python_calls import Linked, is_awaitable, link
 from toolrt.bindings.python_errors import failure_of
 from toolrt.bindings.python_frames import read_frame, write_frame
 from toolrt.bindings.python_targets import callee_of, find_target
-from toolrt.core.calls import Caller, Invocation
+from toolrt.core.calls import Caller, Invocation, Sighting
 from toolrt.core.clock import SystemClock
 from toolrt.core.errors import BindingError, CallError, RefusedError, ToolError
 from toolrt.core.faults import FaultError
@@ -98,8 +98,12 @@ class _Serving:
 
     def _run(self, call: dict[str, Any]) -> Any:
         linked = self._link(call["target"], Path(call["project"]))
-        value = linked.prepared(self._invocation(call))()
-        return to_plain(asyncio.run(_awaited(value)) if is_awaitable(value) else value)
+        sighting = Sighting(call["expected"])
+        value = linked.prepared(self._invocation(call, sighting))()
+        made = to_plain(asyncio.run(_awaited(value)) if is_awaitable(value) else value)
+        if sighting.told is not None:
+            self.send({"saw": sighting.told, "number": call["number"]})
+        return made
 
     def _link(self, target: dict[str, Any], project: Path) -> Linked:
         key = json.dumps(target)
@@ -113,7 +117,7 @@ class _Serving:
             self._linked[key] = link(found, callee, target["properties"], project)
         return self._linked[key]
 
-    def _invocation(self, call: dict[str, Any]) -> Invocation:
+    def _invocation(self, call: dict[str, Any], sighting: Sighting) -> Invocation:
         number, clock = call["number"], SystemClock()
         now = clock.monotonic()
         caller: dict[str, Any] = {
@@ -129,6 +133,7 @@ class _Serving:
             started=now,
             deadline=now + call["remaining_s"],
             idempotency_key=call["idempotency_key"],
+            sighting=sighting,
             on_progress=lambda *told: self.send({"progress": told, "number": number}),
         )
 

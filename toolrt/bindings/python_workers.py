@@ -179,7 +179,7 @@ class InProcess:
 
     async def call(self, invocation: Invocation) -> Answer:
         request = self._request(invocation, self._linked.project)
-        errand = _Errand(self._pool, self._name, request, Context(invocation))
+        errand = _Errand(self._pool, self._name, request, Context(invocation, self._linked.project))
         invocation.sent = "never"
         job = self._pool.threads.start(errand.run, invocation.tool)
         try:
@@ -204,5 +204,6 @@ class InProcess:
             "caller": invocation.caller.document(),
             "remaining_s": invocation.remaining_s(),
             "idempotency_key": invocation.idempotency_key,
+            "expected": invocation.sighting and invocation.sighting.expected,
             "arguments": invocation.arguments,
         }

@@ -11,6 +11,7 @@ from functools import cached_property, partial
 from toolrt.bindings.base import Services
 from toolrt.catalog.builtins import add_builtins, compile_builtin
 from toolrt.catalog.defaults import check_defaults
+from toolrt.catalog.freshness import check_readers, watched
 from toolrt.catalog.kept import KeptTools
 from toolrt.catalog.links import check_links
 from toolrt.catalog.notices import check_notify
@@ -96,9 +97,11 @@ def compile_files(
     rules = compile_rules(files, entries, broken)
     check_notify(files, entries, rules)
     check_links(files, entries)
+    check_readers(files, entries)
     if files.has_errors():
         return Compiled(None, files, references.redactor)
     tools = {name: entry.decided_by(rules.tools[name]) for name, entry in sorted(entries.items())}
+    tools = watched(tools)
     project, digest = files.project, files.stock.fingerprint
     snapshot = Snapshot(
         generation,

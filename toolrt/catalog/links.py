@@ -93,7 +93,9 @@ def _of_no_tool(link: Link, names: Iterable[str]) -> Iterator[Fault]:
 
 def _unfit_to_ask(link: Link, other: ToolEntry) -> Iterator[Fault]:
     if other.effect != "read":
-        message = f"`{link.key}` asks a tool that only reads, and `{other.name}` is `{other.effect}`"
+        message = (
+            f"`{link.key}` asks a tool that only reads, and `{other.name}` is `{other.effect}`"
+        )
         hint = "write `effect: read` there if that is so"
         yield Fault("unfit-link", message, link.place, hint)
     variants = other.variants.entries.values() if other.variants else ()

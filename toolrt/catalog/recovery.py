@@ -1,4 +1,5 @@
-"""What a tool says about failure, compiled: `fallback`, `verify`, `poll` and `idempotency_key`.
+"""What a tool says about failure, compiled: `fallback`, `verify`, `poll`, `idempotency_key` and
+`freshness`.
 
 What they say of other tools is looked at in `links`, once all tools are compiled.
 """
@@ -9,6 +10,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from toolrt.bindings.base import BindContext, Effect
+from toolrt.catalog.freshness import Freshness, compile_freshness
 from toolrt.catalog.results import compiled
 from toolrt.core.faults import Fault, FaultError, Path
 from toolrt.expressions.conditions import (
@@ -56,12 +58,13 @@ class Fallback:
 
 @dataclass(frozen=True, slots=True)
 class Recourse:
-    """What a tool does about failure beyond trying again."""
+    """What a tool does about failure, and against it, beyond trying again."""
 
     fallback: Fallback | None = None
     verify: Probe | None = None
     poll: Probe | None = None
     key: Template | None = None
+    freshness: Freshness | None = None
 
 
 def hand_on(written: IdempotencyKey | None, context: BindContext) -> None:
@@ -96,17 +99,18 @@ class RecourseCompiler:
         """None for a tool that asks for nothing of it. `options` are those of its kind."""
         manifest = self.manifest
         written = (manifest.fallback, manifest.verify, manifest.poll, manifest.idempotency_key)
-        if all(each is None for each in written) or self._is_broken():
+        if all(each is None for each in (*written, manifest.freshness)) or self._is_broken():
             return None
         self._advise(effect)
         key = self._key()
         if key is not None:
             self._check_handed_on(kind, options)
-        return Recourse(self._fallback(), self._verify(), self._poll(), key)
+        fresh = compile_freshness(manifest, effect, self.parameters, self.names, self.faults)
+        return Recourse(self._fallback(), self._verify(), self._poll(), key, fresh)
 
     def _is_broken(self) -> bool:
         """Whether something is wrong already: what is left of it would be judged wrongly."""
-        keys = {"fallback", "verify", "poll", "idempotency_key", "cache"}
+        keys = {"fallback", "verify", "poll", "idempotency_key", "cache", "freshness"}
         return any(each.path and each.path[0] in keys for each in self.faults)
 
     def _fallback(self) -> Fallback | None:

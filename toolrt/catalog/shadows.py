@@ -51,6 +51,6 @@ class Shadows:
 
     def _names_elsewhere(self, parameter: str) -> bool:
         """Whether an expression outside of the kind's options names the parameter."""
-        keys = ("result", "reject", "retry", "idempotency_key")
+        keys = ("result", "reject", "retry", "idempotency_key", "verify", "fallback", "poll")
         places = [self.layered.merged.get(key) for key in keys]
         return re.search(rf"\b{re.escape(parameter)}\b", repr(places)) is not None

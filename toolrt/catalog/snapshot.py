@@ -9,6 +9,7 @@ from typing import Any
 
 from toolrt.bindings.base import Binding, Effect
 from toolrt.bindings.paths import PathRules
+from toolrt.catalog.freshness import Freshness
 from toolrt.catalog.hooks import Hooks
 from toolrt.catalog.recovery import Fallback, Probe, Recourse
 from toolrt.catalog.results import Shaping
@@ -21,6 +22,7 @@ from toolrt.expressions.references import Reference
 from toolrt.expressions.templates import Template
 from toolrt.loading.layers import SETTINGS, Layer, Layered
 from toolrt.manifest.parameters import Parameters, for_model
+from toolrt.manifest.policy import Limits
 from toolrt.manifest.project import Approvals, Identity
 from toolrt.manifest.target import Target
 from toolrt.manifest.tool import ToolManifest
@@ -52,9 +54,10 @@ class ToolEntry:
     parameters of `format: path`. `asked` are the parameters that a person fills, hidden from the
     model; `form` makes their schema of a call's own arguments, where these say what is asked.
     `hands_text_on` says that it passes a caller's text to an interpreter; `service` are the options
-    of its target. `own_description` is the one without hints about people. `variants` are its
-    other forms, for some callers. `recourse` is what it does about failure. `decider` is injected
-    once policy is compiled.
+    of its target. `own_description` is the one without hints about people, `limits` what operators'
+    settings let a session do with it. `variants` are its other forms, for some callers.
+    `recourse` is what it does about failure. `seen_as` names what its answers show, for tools
+    whose `freshness` counts on it. `decider` is injected once policy is compiled.
     """
 
     name: str
@@ -82,10 +85,12 @@ class ToolEntry:
     hands_text_on: bool = False
     service: Target | None = None
     own_description: str | None = None
+    limits: Limits | None = None
     form: Callable[[Mapping[str, Any]], dict[str, Any]] | None = None
     variants: Variants | None = None
     recourse: Recourse | None = None
     hooks: Hooks | None = None
+    seen_as: tuple[Template, ...] = ()
     decider: Decider | None = None
 
     def decided_by(self, decider: Decider) -> "ToolEntry":
@@ -97,6 +102,13 @@ class ToolEntry:
             variants = self.variants.changed(each.decided_by(own) for each, own in pairs)
             object.__setattr__(made, "variants", variants)
         return made
+
+    def watched_as(self, resources: tuple[Template, ...]) -> "ToolEntry":
+        """The same tool, for every caller, that shows what these name."""
+        variants = self.variants and self.variants.changed(
+            each.watched_as(resources) for each in self.variants.entries.values()
+        )
+        return replace(self, seen_as=resources, variants=variants)
 
     def answered_by(self, binding: Binding) -> "ToolEntry":
         """The same tool with another binding, for every caller; it can be called."""
@@ -180,6 +192,10 @@ class ToolEntry:
     @property
     def poll(self) -> Probe | None:
         return self.recourse.poll if self.recourse else None
+
+    @property
+    def freshness(self) -> Freshness | None:
+        return self.recourse.freshness if self.recourse else None
 
     @property
     def idempotency_key(self) -> Template | None:

@@ -11,7 +11,7 @@ from toolrt.catalog.advice import advice
 from toolrt.catalog.asking import asked_fields, with_hints
 from toolrt.catalog.availability import blocked
 from toolrt.catalog.cached import cache_faults
-from toolrt.catalog.hooks import compile_hooks
+from toolrt.catalog.hooks import Hooks, compile_hooks
 from toolrt.catalog.implementation import (
     Implementation,
     implementation,
@@ -37,6 +37,7 @@ from toolrt.loading.validation import validated
 from toolrt.manifest import planned
 from toolrt.manifest.longform import long_tool
 from toolrt.manifest.parameters import Parameters
+from toolrt.manifest.policy import Limits
 from toolrt.manifest.tool import NAME, ToolManifest
 from toolrt.schemas.arguments import ArgumentChecker
 from toolrt.schemas.foreign import ForeignError, looking
@@ -86,17 +87,9 @@ class _Compiling:
         rejections = compile_rejections(
             self.merged.get("reject"), parameters, self.workshop.condition_keys, self.faults
         )
-        shaping = compile_shaping(
-            manifest,
-            parameters.schema.get("properties", {}),
-            self.workshop.names(parameters),
-            self.workshop.condition_keys,
-            self.faults,
-        )
+        shaping = self._shaping(manifest, parameters)
         recourse = self._recourse(manifest, made, parameters, effect)
-        hooks = compile_hooks(
-            manifest.hooks, self.workshop.context(self.written.name, parameters), self.faults
-        )
+        hooks = self._hooks(manifest, parameters)
         self._drop_shadows()
         if made is not None and not self.has_errors():
             self.faults += advice(self.layered.own.data, manifest, made.kind.name)
@@ -137,7 +130,26 @@ class _Compiling:
             recourse=recourse,
             hooks=hooks,
             own_description=description,
+            limits=self._limits(),
         )
+
+    def _shaping(self, manifest: ToolManifest, parameters: Parameters) -> Shaping:
+        return compile_shaping(
+            manifest,
+            parameters.schema.get("properties", {}),
+            self.workshop.names(parameters),
+            self.workshop.condition_keys,
+            self.faults,
+        )
+
+    def _hooks(self, manifest: ToolManifest, parameters: Parameters) -> Hooks | None:
+        context = self.workshop.context(self.written.name, parameters)
+        return compile_hooks(manifest.hooks, context, self.faults)
+
+    def _limits(self) -> Limits | None:
+        """What operators' settings, which have been checked, let a session do with the tool."""
+        written = self.layered.limits
+        return Limits.model_validate(written) if written else None
 
     def placed_faults(self) -> list[Fault]:
         """What was found; what stands under a misspelt key is told there."""
@@ -244,7 +256,8 @@ class _Compiling:
     ) -> Recourse | None:
         """What the tool does about failure; what it says of `cache` is looked at, too."""
         kind, workshop = kind_name(self.merged), self.workshop
-        options, service = self.merged.get(kind or ""), workshop.targets.get(self._target(made) or "")
+        options = self.merged.get(kind or "")
+        service = workshop.targets.get(self._target(made) or "")
         if not any(fault.path[:1] == ("cache",) for fault in self.faults):
             self.faults += cache_faults(manifest, effect, options, service)
         names, keys = workshop.names(parameters), workshop.condition_keys

@@ -65,6 +65,14 @@ class Reach:
         return is_same_tenant and self.principal in (None, principal)
 
 
+@dataclass(slots=True)
+class Sighting:
+    """Versions of what a call is about: that which its caller has seen, and what the call told."""
+
+    expected: str | None = None
+    told: str | None = None
+
+
 @dataclass(slots=True, eq=False)
 class Invocation:
     """One call after its tool was found; the stages fill it in on the way.
@@ -78,9 +86,10 @@ class Invocation:
     a resumed call runs on. `parent` is the call that makes this one, `depth` how many are above it.
     `marks` are what few calls have to tell in the context of their result and in the journal, and
     `idempotency_key` is what the tool's template made; `is_cached` says that the answer is one of
-    before. `kept` is what a binding
-    needs again to repeat an attempt exactly (E10). `oversize` is what does not fit into the
-    result, until it is kept. The last four belong to `pipeline/deadline`: the task that waits for the running attempt, until
+    before. `kept` is what a binding needs again to repeat an attempt exactly (E10). `oversize` is
+    what does not fit into the result, until it is kept; `shown_bytes` is about how much of it a
+    model gets. `traceparent` is what services are told of the running attempt, where it is traced.
+    The last four belong to `pipeline/deadline`: the task that waits for the running attempt, until
     when, and why not.
     """
 
@@ -107,6 +116,9 @@ class Invocation:
     idempotency_key: str | None = None
     kept: Any = None
     oversize: Any = None
+    shown_bytes: int = 0
+    traceparent: str | None = None
+    sighting: Sighting | None = None
     task: "asyncio.Task[Any] | None" = field(init=False)
     patience_ends: float = field(init=False)
     has_expired: bool = field(init=False)

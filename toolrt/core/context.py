@@ -5,10 +5,12 @@ A parameter annotated `toolrt.Context` is left out of the schema and filled in h
 
 import asyncio
 import logging
+from pathlib import Path
 
 from toolrt.core import logs
 from toolrt.core.calls import Caller, Invocation
 from toolrt.core.redaction import redacted
+from toolrt.core.unseen import harmless
 
 _LOG = logs.TOOLS
 _LONGEST_LINE = 64 * 1024
@@ -20,10 +22,11 @@ class Context:
     Made where the call is served; may be used in any thread.
     """
 
-    __slots__ = ("_invocation", "_loop")
+    __slots__ = ("_invocation", "_loop", "_project")
 
-    def __init__(self, invocation: Invocation) -> None:
+    def __init__(self, invocation: Invocation, project: Path | None = None) -> None:
         self._invocation = invocation
+        self._project = project or Path()
         self._loop = _running_loop()
 
     @property
@@ -38,6 +41,28 @@ class Context:
     def tool(self) -> str:
         """The tool's full name."""
         return self._invocation.tool
+
+    @property
+    def project(self) -> Path:
+        """The project's folder."""
+        return self._project
+
+    @property
+    def expected(self) -> str | None:
+        """The version that the caller has seen of what this call changes, by the tool's
+        `freshness`: compare it in the same step as you change it, and raise a `ToolError` of the
+        code `conflict` where it is another. None where nobody told one.
+        """
+        sighting = self._invocation.sighting
+        return sighting.expected if sighting is not None else None
+
+    def saw(self, version: str) -> None:
+        """Tell the version of what this call has read, or made: a text that is another one
+        whenever the thing is. It counts once the call has gone well.
+        """
+        sighting = self._invocation.sighting
+        if sighting is not None:
+            sighting.told = str(version)
 
     @property
     def idempotency_key(self) -> str | None:
@@ -57,7 +82,7 @@ class Context:
         """
         if self._invocation.on_progress is None or self._invocation.is_orphaned:
             return
-        message = redacted(str(message))
+        message = harmless(redacted(str(message)))
         if self._loop is None or _running_loop() is self._loop:
             self._tell(done, total, message)
         elif not self._loop.is_closed():

@@ -232,7 +232,8 @@ class Decider(Protocol):
     can end in a question, `always_asks` whether all do that are let through, `may_hide` whether any
     caller may not see the tool. `queues` says that a question waits even if nobody is attached.
     `variants` decide the calls of the tool's other forms. `counts_calls` says that a rule looks at
-    the `history` of calls, as far back as `span_s` seconds.
+    the `history` of calls, as far back as `span_s` seconds. `bounds` are there where calls of the
+    tool are counted by session.
     """
 
     @property
@@ -268,6 +269,9 @@ class Decider(Protocol):
     @property
     def caps(self) -> "Caps": ...
 
+    @property
+    def bounds(self) -> "Bounds | None": ...
+
     def decide(self, invocation: "Invocation") -> Decision: ...
 
     def explain(self, invocation: "Invocation") -> Decision: ...
@@ -283,6 +287,21 @@ class Caps:
 
     pending: int = 50
     asks: int = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """How often one session may call a tool; None does not matter.
+
+    `max_calls` counts its calls of all tools, `own_calls` those of this one. After `same_error`
+    failures in a row with one code, and after `same_call` calls in a row with the same arguments,
+    more of the same are refused.
+    """
+
+    max_calls: int | None = None
+    own_calls: int | None = None
+    same_error: int | None = None
+    same_call: int | None = None
 
 
 class Rules(Protocol):

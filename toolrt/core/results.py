@@ -73,19 +73,13 @@ class ReadyAnswer(Answer):
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """Why a call has no value: stable code, a sentence for the model, what to do next.
-
-    The last two are for the stages alone: whether the target is to blame, and whether the call may
-    have taken effect all the same.
-    """
+    """Why a call has no value: stable code, a sentence for the model, what to do next."""
 
     code: str
     message: str
     hint: str | None = None
     retryable: bool = False
     details: Mapping[str, Any] = field(default_factory=dict)
-    is_target_fault: bool = False
-    may_have_applied: bool = False
 
     @classmethod
     def of(cls, error: CallError) -> "Failure":
@@ -103,16 +97,28 @@ class Failure:
 
 
 @dataclass(frozen=True, slots=True)
+class AttemptFailure(Failure):
+    """The failure of a call that was tried, as the stages see it: whether the target is to blame,
+    and whether it may have taken effect all the same.
+    """
+
+    is_target_fault: bool = False
+    may_have_applied: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Attempt:
     """A try that failed and was repeated: its number, its code, the wait after it in seconds.
 
     `is_in_doubt`: it, or one before it, may have taken effect, and no later one found out.
+    `may_have_applied` holds for one that was answered with a failure of the target, too.
     """
 
     number: int
     error: str
     delay_s: float = 0.0
     is_in_doubt: bool = False
+    may_have_applied: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -85,6 +85,27 @@ def of_code(code: str) -> Exit:
     return Exit(CODES.get(code, Exit.TOOL_FAILED))
 
 
+WORST_FIRST = (
+    Exit.BUG,
+    Exit.INTERRUPTED,
+    Exit.DENIED,
+    Exit.LIMITED,
+    Exit.TIMED_OUT,
+    Exit.NOT_FOUND,
+    Exit.USAGE,
+    Exit.TOOL_FAILED,
+    Exit.PAUSED,
+    Exit.OK,
+)
+"""Of several calls the worst gives the status."""
+
+
+def of_results(results: "Sequence[ToolResult]") -> Exit:
+    """The status of a batch; calls that were not made have their reason in another one."""
+    made = [of_result(each) for each in results if not each.context.get("not_made")]
+    return min(made, key=WORST_FIRST.index, default=Exit.OK)
+
+
 def of_result(result: "ToolResult") -> Exit:
     """The status of a call."""
     if result.status == "paused":

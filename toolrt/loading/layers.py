@@ -22,12 +22,16 @@ SETTINGS = "settings"
 
 @dataclass(frozen=True, slots=True)
 class Layer:
-    """A mapping of tool keys in long form, and where it stands."""
+    """A mapping of tool keys in long form, and where it stands.
+
+    `limits` are those of an operator's setting: how often a session may call the tool.
+    """
 
     name: str
     document: Document
     prefix: Path
     data: Mapping[str, Any]
+    limits: Mapping[str, Any] | None = None
 
     def place(self, path: Path) -> Path:
         """The path of a value in the document, where its key may stand in short form."""
@@ -79,6 +83,14 @@ class Layered:
     def own(self) -> Layer:
         """The layer of the tool itself; operators' settings may lie over it."""
         return next(layer for layer in reversed(self.layers) if layer.name != SETTINGS)
+
+    @property
+    def limits(self) -> Mapping[str, Any] | None:
+        """The limits that operators' settings come to; None where there are none."""
+        merged: dict[str, Any] = {}
+        for layer in self.layers:
+            merged = merge(merged, layer.limits or {})
+        return merged or None
 
     def span(self, path: Path, *, on_key: bool = False, offset: int | None = None) -> Span:
         """Where the value at `path` of the merged tool was written."""

@@ -22,7 +22,6 @@ from toolrt.loading.problems import mended
 from toolrt.loading.reader import Document
 from toolrt.loading.validation import validated
 from toolrt.manifest.longform import long_tool
-from toolrt.manifest.planned import SETTING, unfinished
 from toolrt.manifest.policy import Setting
 
 MOST_CONDITIONAL = 4
@@ -44,7 +43,6 @@ def lay_settings(files: LoadedFiles) -> None:
             if setting is None:
                 _look_at(files, written.document, path, mended(Setting, entry, faults))
                 continue
-            files.report(written.document, path, *unfinished(entry, SETTING, ()))
             _lay(files, setting, _layer(written.document, path, entry))
 
 
@@ -65,7 +63,8 @@ def _look_at(files: LoadedFiles, document: Document, path: FaultPath, kept: Any)
 
 def _layer(document: Document, path: FaultPath, entry: Mapping[str, Any]) -> Layer:
     options = {key: value for key, value in entry.items() if key not in _NOT_OF_TOOLS}
-    return Layer(SETTINGS, document, path, long_tool(options, {}))
+    limits = entry.get("limits")
+    return Layer(SETTINGS, document, path, long_tool(options, {}), limits)
 
 
 def _lay(files: LoadedFiles, setting: Setting, layer: Layer) -> None:

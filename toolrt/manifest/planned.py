@@ -16,7 +16,6 @@ TOOL: tuple[str, ...] = (
     "provider",
     "steps",
     "hitl.channels",
-    "freshness",
     "expose",
 )
 TOOLS_FILE: tuple[str, ...] = (
@@ -25,19 +24,12 @@ TOOLS_FILE: tuple[str, ...] = (
     "prompts",
     "resources",
 )
-POLICIES_FILE: tuple[str, ...] = (
-    "limits.max_calls",
-    "limits.same_error",
-    "limits.same_call",
-)
-SETTING: tuple[str, ...] = ("limits",)
-"""Keys of one entry of `settings`."""
+POLICIES_FILE: tuple[str, ...] = ()
 PROJECT_FILE: tuple[str, ...] = (
     "credentials",
     "identities.*.token_hash",
     "identities.*.claim",
     "serve",
-    "telemetry",
     "retrieval",
     "agent",
 )

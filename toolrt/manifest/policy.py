@@ -61,6 +61,10 @@ class Rule(Written):
 
 
 class Limits(Written):
+    """What a session may do: calls in all, and how often in a row the same tool may fail alike, or
+    be called with the same arguments; questions open, and asked in a minute.
+    """
+
     max_calls: int | None = Field(default=None, ge=1)
     same_error: int | None = Field(default=None, ge=1)
     same_call: int | None = Field(default=None, ge=1)

@@ -74,6 +74,17 @@ class Approvals(Written):
     when_unattended: Literal["queue", "deny"] = "queue"
 
 
+class CallLines(Written):
+    calls: bool = True
+    arguments: Literal["off", "redacted", "hash"] = "off"
+
+
+class Telemetry(Written):
+    metrics: bool = True
+    traces: bool = True
+    logs: CallLines = CallLines()
+
+
 Builtin = Literal["get_user_input", "plan_and_execute", "search_tools", "call_tool"]
 
 
@@ -95,7 +106,7 @@ class ProjectFile(Written):
     identities: list[Identity] = Field(default_factory=list)
     serve: Serve | None = None
     approvals: Approvals | None = None
-    telemetry: Any = None
+    telemetry: Telemetry | None = None
     retrieval: Any = None
     agent: Any = None
     builtins: list[Builtin] = Field(default_factory=list)

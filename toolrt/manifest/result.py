@@ -74,8 +74,8 @@ class Poll(Written):
 
 
 class Freshness(Written):
-    resource: str
-    read_by: list[str]
+    resource: str = Field(min_length=1)
+    read_by: list[str] = Field(min_length=1)
 
 
 class IdempotencyKey(Written):

@@ -87,9 +87,17 @@ class Journal:
         count = self._batch.note(invocation, result, tool)
         return (count == 1 or count >= BATCH) and self._is_behind(count)
 
+    def note_at_once(
+        self, invocation: Invocation, result: ToolResult, tool: PerTool | None = None
+    ) -> bool:
+        """The same in mode `sync`: `relief` comes back once it is written."""
+        self.note(invocation, result, tool)
+        return True
+
     async def relief(self) -> None:
-        """Let the writer have its turn; wait for it where it has fallen far behind."""
-        if len(self._batch.rows) >= MOST_WAITING // 2 and not self._backlog.is_failing:
+        """Let the writer have its turn; wait for it in mode `sync`, and where it is far behind."""
+        is_waited_for = self.mode == "sync" or len(self._batch.rows) >= MOST_WAITING // 2
+        if is_waited_for and not self._backlog.is_failing:
             await self.flush()
         else:
             await asyncio.sleep(0)
@@ -122,6 +130,12 @@ class Journal:
         """Write an entry of its own, such as a change of generation. Raises StoreError."""
         entry = {**told, "kind": kind, "at": self._clock.wall()}
         await self._database.run(lambda session: self.audit(session, entry))
+
+    def mention(self, kind: str, told: Mapping[str, Any]) -> None:
+        """Remember an entry of its own, to be written before the calls that are noted next."""
+        entry = {**told, "kind": kind, "at": self._clock.wall()}
+        self._backlog.keep(self._scribe().entry(entry))
+        self._wake_later()
 
     async def flush(self) -> None:
         """Come back when all that was noted before is written, or has to wait for the store."""
@@ -176,7 +190,7 @@ class Journal:
             self._wake_later()
 
     async def _write(self, batch: "_Rows") -> None:
-        waiting, lost = self._backlog.segments, self._backlog.lost
+        waiting, lost = tuple(self._backlog.segments), self._backlog.lost
         if not self._redactor.is_armed:
             batch.segments()
 
@@ -194,7 +208,7 @@ class Journal:
         except BaseException:
             self._backlog.lost += batch.count
             raise
-        self._backlog.written(lost)
+        self._backlog.written(len(waiting), lost)
         if self._retention_s is not None:
             await self._prune(self._retention_s)
 
@@ -251,16 +265,20 @@ class _Backlog:
             log.warning("the journal waits: %s%s", error.message, hint)
         self.is_failing = True
         for segment in segments:
-            if self._has_room(segment):
-                self.segments.append(segment)
-            else:
-                self.lost += segment.count
+            self.keep(segment)
 
-    def written(self, lost: int) -> None:
-        """All that waited is in the store, and so is that `lost` entries are not."""
+    def keep(self, segment: Segment) -> None:
+        """Let it wait where there is room for it."""
+        if self._has_room(segment):
+            self.segments.append(segment)
+        else:
+            self.lost += segment.count
+
+    def written(self, count: int, lost: int) -> None:
+        """The first `count` that waited are in the store, and so is that `lost` are not."""
         if self.is_failing:
             log.warning("the journal is written again; %d of its entries are lost", lost)
-        self.segments, self.is_failing = [], False
+        self.segments, self.is_failing = self.segments[count:], False
         self.lost -= lost
         self.told += lost
 

@@ -1,8 +1,8 @@
 """Reads the journal: what was recorded, newest first; what is being recorded; and all of it.
 
-An entry is a JSON object with a `kind`: `call`, `intent`, `approval`, `grant`, and those of the
-journal itself (`opened`, `retention`, `lost`). Rows hold many entries, so that rows are looked
-through in order of time, and entries put in order on the way.
+An entry is a JSON object with a `kind`: `call`, `batch`, `intent`, `approval`, `grant`, and those
+of the journal itself (`opened`, `retention`, `lost`). Rows hold many entries, so that rows are
+looked through in order of time, and entries put in order on the way.
 """
 
 import asyncio
@@ -265,39 +265,64 @@ def _endings(entry: Entry) -> set[object]:
 
 
 def _ids(entry: Entry) -> Iterator[str]:
-    return (str(entry[name]) for name in ("call_id", "approval", "grant") if entry.get(name))
+    batch = entry.get("batch")
+    yield from (str(entry[name]) for name in ("call_id", "approval", "grant") if entry.get(name))
+    if batch:
+        yield str(batch.get("id") if isinstance(batch, dict) else batch)
+
+
+_WELL = frozenset({"success", "partial"})
 
 
 @dataclass(slots=True)
 class Tally:
-    """What became of the calls of one tool. `times_ms` are those of calls that ran."""
+    """What became of the calls of one tool. `times_ms` are those of calls that ran.
+
+    `retries` counts attempts that were repeated; `cached` calls were answered by a kept answer, and
+    `degraded` ones by a fallback.
+    """
 
     calls: int = 0
+    succeeded: int = 0
     failed: int = 0
     refused: int = 0
     paused: int = 0
+    retries: int = 0
+    cached: int = 0
+    degraded: int = 0
     times_ms: list[float] = field(default_factory=list)
 
     def add(self, entry: Entry) -> None:
         ran = bool(entry["attempts"])
         self.calls += 1
+        self.succeeded += entry["status"] in _WELL
         self.paused += entry["status"] == "paused"
         self.failed += ran and entry["status"] == "error"
         self.refused += not ran and entry["status"] == "error"
+        self.retries += len(entry.get("failed", ()))
+        self.cached += entry.get("cached", False)
+        self.degraded += "fallback" in entry
         if ran:
             self.times_ms.append(entry["time_ms"])
 
     def document(self) -> dict[str, Any]:
-        """Counts, and the median and the 95th percentile of how long it took, in milliseconds."""
+        """Counts, and percentiles of how long it took, in milliseconds."""
         times = sorted(self.times_ms)
         return {
             "calls": self.calls,
+            "succeeded": self.succeeded,
             "failed": self.failed,
             "refused": self.refused,
             "paused": self.paused,
-            "p50_ms": times[len(times) // 2] if times else None,
-            "p95_ms": times[int(len(times) * 0.95)] if times else None,
+            "retries": self.retries,
+            "cached": self.cached,
+            "degraded": self.degraded,
+            **{f"p{of}_ms": _percentile(times, of) for of in (50, 95, 99)},
         }
+
+
+def _percentile(times: Sequence[float], of: int) -> float | None:
+    return times[len(times) * of // 100] if times else None
 
 
 async def tallies(records: Records, wanted: Filter = ALL) -> dict[str, Tally]:

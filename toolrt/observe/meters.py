@@ -135,19 +135,27 @@ class Meter:
             if total:
                 yield Reading("toolrt_calls_total", (tool, status, code, by), total)
         yield from self._times()
-        yield Reading("toolrt_attempts_total", (tool,), self.attempts + plain)
-        yield Reading("toolrt_retries_total", (tool,), self.retries)
-        yield Reading("toolrt_schema_violations_total", (tool,), self.violations)
-        yield Reading("toolrt_throttled_calls_total", (tool,), self.throttled)
-        yield Reading("toolrt_result_tokens_total", (tool,), self.bytes_ // BYTES_A_TOKEN)
-        if self.is_kept or self.hits or self.misses:
-            yield Reading("toolrt_cache_hits_total", (tool,), self.hits)
-            yield Reading("toolrt_cache_misses_total", (tool,), self.misses)
+        yield from self._sums(self.attempts + plain)
         for way, count in self.degraded.items():
             yield Reading("toolrt_degraded_calls_total", (tool, way), count)
 
-    def calls(self) -> int:
-        return sum(self._ends.values()) + self._plain.count
+    def _sums(self, attempts: int) -> Iterator[Reading]:
+        sums = {
+            "toolrt_attempts_total": attempts,
+            "toolrt_retries_total": self.retries,
+            "toolrt_schema_violations_total": self.violations,
+            "toolrt_throttled_calls_total": self.throttled,
+            "toolrt_result_tokens_total": self.bytes_ // BYTES_A_TOKEN,
+        }
+        if self.is_kept or self.hits or self.misses:
+            sums["toolrt_cache_hits_total"] = self.hits
+            sums["toolrt_cache_misses_total"] = self.misses
+        is_tool = self.tool not in {OTHER, UNKNOWN}
+        return (Reading(name, (self.tool,), n) for name, n in sums.items() if n or is_tool)
+
+    def ended_by(self, wanted: str) -> int:
+        """How many calls ended with that code."""
+        return sum(count for (_, code, _), count in self._ends.items() if code == wanted)
 
     def _times(self) -> Iterator[Reading]:
         latencies = dict(self._latencies)
@@ -163,6 +171,18 @@ class Meter:
 
 _WAYS = frozenset({"tool", "value", "stale"})
 """How a fallback stood in for a tool."""
+
+
+class _Silent(Meter):
+    """Counts nothing."""
+
+    __slots__ = ()
+
+    def note(self, invocation: Invocation, result: ToolResult) -> None:
+        """Nothing."""
+
+    def add(self, invocation: Invocation, result: ToolResult, by: By) -> None:
+        """Nothing."""
 
 
 class Meters:
@@ -192,10 +212,22 @@ class Meters:
         """All that was counted."""
         for meter in (*self._made.values(), self.other, self.unknown):
             yield from meter.readings()
-        yield Reading("toolrt_unknown_tool_calls_total", (), self.unknown.calls())
+        yield Reading("toolrt_unknown_tool_calls_total", (), self.unknown.ended_by("unknown-tool"))
 
     def _new(self, tool: str) -> Meter:
         if self._series >= MOST_SERIES:
             return self.other
         self._series += 1
         return self._made.setdefault(tool, Meter(tool, self))
+
+
+class NoMeters(Meters):
+    """Stands there where metrics are off."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.other = self.unknown = _Silent(OTHER, self)
+
+    def of(self, tool: str, *, is_kept: bool) -> Meter:
+        del tool, is_kept
+        return self.other

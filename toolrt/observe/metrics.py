@@ -52,10 +52,10 @@ METRICS: Mapping[str, Metric] = MappingProxyType(
             "counter", _CALL, "Calls that have ended, by who made them (caller, tool, approval)."
         ),
         "toolrt_call_duration_seconds": Metric(
-            "histogram", ("tool", "status"), "How long calls took, from asking to the result."
+            "histogram", ("tool", "status"), "How long calls took, from the question to the result."
         ),
         "toolrt_attempts_total": Metric("counter", ("tool",), "Tries at the binding."),
-        "toolrt_retries_total": Metric("counter", ("tool",), "Tries that failed and were repeated."),
+        "toolrt_retries_total": Metric("counter", ("tool",), "Failed tries that were repeated."),
         "toolrt_schema_violations_total": Metric(
             "counter", ("tool",), "Calls whose arguments did not fit the schema."
         ),
@@ -91,7 +91,7 @@ METRICS: Mapping[str, Metric] = MappingProxyType(
         "toolrt_approval_oldest_seconds": Metric(
             "gauge", (), "How long the oldest pending approval has been waiting."
         ),
-        "toolrt_reload_success": Metric("gauge", (), "Whether the files as they are now are in force."),
+        "toolrt_reload_success": Metric("gauge", (), "Whether the files of now are in force."),
         "toolrt_reload_last_success_timestamp_seconds": Metric(
             "gauge", (), "When files last came into force, or were found to be."
         ),
@@ -119,7 +119,7 @@ def page(readings: Iterable[Reading], mask: Callable[[str], str]) -> str:
 
     series = _series(readings, mask)
     registry = CollectorRegistry(auto_describe=False)
-    registry.register(_Families(series))  # type: ignore[arg-type] # all it needs is `collect`
+    registry.register(_Families(series))
     return generate_latest(registry).decode()
 
 

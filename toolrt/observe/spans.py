@@ -8,14 +8,14 @@ https://github.com/open-telemetry/semantic-conventions-genai/blob/main/docs/gen-
 """
 
 import sys
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Any, Final, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, Final, ParamSpec
 
 from toolrt.core.calls import Invocation
 from toolrt.core.errors import CODES, CallError
-from toolrt.core.results import Failure, Outcome, ToolResult
+from toolrt.core.results import Answer, Failure, Outcome, ToolResult
 
 if TYPE_CHECKING:
     from opentelemetry.trace import Span, Tracer
@@ -24,8 +24,9 @@ _API: Final = "opentelemetry.trace"
 _OPERATION: Final = "execute_tool"
 
 P = ParamSpec("P")
-T = TypeVar("T")
 Chain = Callable[[Invocation], Awaitable[Outcome]]
+Calling = Callable[P, Coroutine[Any, Any, ToolResult]]
+Attempted = Callable[[Invocation], Coroutine[Any, Any, Answer]]
 
 _stage: "ContextVar[Span | None]" = ContextVar("toolrt_stage", default=None)
 """The span of the stage that is at work, until it hands the call on."""
@@ -52,9 +53,7 @@ class Spans:
             return None
         return cls(provider.get_tracer("toolrt", version))
 
-    def calls(
-        self, made: Callable[P, Awaitable[ToolResult]], tool_of: Callable[P, str | None]
-    ) -> Callable[P, Awaitable[ToolResult]]:
+    def calls(self, made: Calling[P], tool_of: Callable[P, str | None]) -> Calling[P]:
         """The same way of calling, each call in a span; within that of whoever calls.
 
         `tool_of` gives the tool's name, None where there is no such tool.
@@ -72,9 +71,7 @@ class Spans:
 
         return traced
 
-    def stage(
-        self, name: str, made: Callable[[Chain], Chain], following: Chain
-    ) -> Chain:
+    def stage(self, name: str, made: Callable[[Chain], Chain], following: Chain) -> Chain:
         """The chain of a stage with a span from its beginning until it hands the call on."""
 
         async def handed_on(invocation: Invocation) -> Outcome:
@@ -93,11 +90,12 @@ class Spans:
             before = _stage.set(span)
             try:
                 outcome = await chain(invocation)
-                self._fail(span, _code_of(outcome))
-                return outcome
             except BaseException as error:
                 self._fail(span, _name_of(error))
                 raise
+            else:
+                self._fail(span, _code_of(outcome))
+                return outcome
             finally:
                 if span.is_recording():
                     span.end()
@@ -105,10 +103,10 @@ class Spans:
 
         return traced
 
-    def attempts(self, call: Callable[[Invocation], Awaitable[T]]) -> Callable[[Invocation], Any]:
+    def attempts(self, call: Attempted) -> Attempted:
         """The same call of a binding, each in a span that services are told of."""
 
-        async def traced(invocation: Invocation) -> T:
+        async def traced(invocation: Invocation) -> Answer:
             with self._span("attempt", {"toolrt.attempt": invocation.attempts}) as span:
                 invocation.traceparent = _traceparent(span)
                 return await call(invocation)

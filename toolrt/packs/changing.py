@@ -21,8 +21,8 @@ from toolrt.packs.workspace import READ, Workspace, check_regular, encoded, refu
 _FOLDER_MODE: Final = 0o777
 _READ_AGAIN: Final = "nothing was changed; read it again, then decide anew what to change"
 
-Change = Callable[[Sight], bytes]
-"""From what a file holds to what it is to hold. It may raise ToolError."""
+Change = Callable[[Sight, str], bytes]
+"""From what a file holds, and how it is called, to what it is to hold. It may raise ToolError."""
 
 
 def change(workspace: Workspace, parts: Sequence[str], make: Change, call: Context) -> bool:
@@ -37,10 +37,10 @@ def change(workspace: Workspace, parts: Sequence[str], make: Change, call: Conte
         except FileNotFoundError:
             return False
         try:
-            _exchange(folder, held, parts, make, call)
+            made = _exchange(folder, held, parts, make, call)
         finally:
             os.close(held)
-        call.saw(_version(folder, parts))
+        call.saw(made.version)
     return True
 
 
@@ -50,16 +50,15 @@ def create(workspace: Workspace, parts: Sequence[str], body: bytes, call: Contex
     _make_folders(workspace, parts[:-1])
     with _locked(workspace, parts, call) as folder, telling(shown):
         try:
-            drafts.create(folder, parts[-1], body)
+            status = drafts.create(folder, parts[-1], body)
         except FileExistsError:
             return False
-        call.saw(_version(folder, parts))
+        call.saw(Sight(body, status).version)
     return True
 
 
-def _exchange(
-    folder: int, held: int, parts: Sequence[str], make: Change, call: Context
-) -> None:
+def _exchange(folder: int, held: int, parts: Sequence[str], make: Change, call: Context) -> Sight:
+    """The file as it is afterwards."""
     shown = "/".join(parts)
     status = check_regular(held, shown)
     if status.st_nlink > 1:
@@ -68,11 +67,11 @@ def _exchange(
     sight = seen(held, shown)
     if call.expected is not None and call.expected != sight.version:
         raise _changed(shown)
-    body = make(sight)
+    body = make(sight, shown)
     is_same = marks(os.fstat(held)) == marks(sight.status)
     if not is_same or not _is_still(folder, parts[-1], sight.status):
         raise _changed(shown)
-    drafts.replace(folder, parts[-1], body, sight.status)
+    return Sight(body, drafts.replace(folder, parts[-1], body, sight.status))
 
 
 @contextmanager
@@ -99,14 +98,6 @@ def _changed(shown: str) -> ToolError:
     return refusal(shown, "conflict", "has changed since it was read", _READ_AGAIN)
 
 
-def _version(folder: int, parts: Sequence[str]) -> str:
-    held = open_beneath(folder, [encoded(parts[-1])], READ)
-    try:
-        return seen(held, "/".join(parts)).version
-    finally:
-        os.close(held)
-
-
 def _make_folders(workspace: Workspace, parts: Sequence[str]) -> None:
     refuse_unwritten(parts)
     for number in range(len(parts)):
@@ -117,5 +108,3 @@ def _make_folders(workspace: Workspace, parts: Sequence[str]) -> None:
             except FileExistsError:
                 continue  # the next step looks whether it is a folder
             os.fsync(folder)
-
-

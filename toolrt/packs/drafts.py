@@ -20,17 +20,19 @@ _NEW: Final = 0o666
 _MOST_LISTED: Final = 10_000
 
 
-def create(folder: int, name: str, body: bytes) -> None:
+def create(folder: int, name: str, body: bytes) -> os.stat_result:
     """A new file. Raises FileExistsError where there is something of that name."""
     with _written(folder, body, _NEW) as (draft, number):
         if draft is None:
             os.link(f"/proc/self/fd/{number}", encoded(name), dst_dir_fd=folder)
         else:
             os.link(draft, encoded(name), src_dir_fd=folder, dst_dir_fd=folder)
+        status = os.fstat(number)
     os.fsync(folder)
+    return status
 
 
-def replace(folder: int, name: str, body: bytes, before: os.stat_result) -> None:
+def replace(folder: int, name: str, body: bytes, before: os.stat_result) -> os.stat_result:
     """A file in place of the one that had been `before`: its mode and, where we may, its owner."""
     mode = stat.S_IMODE(before.st_mode) & 0o777
     with _written(folder, body, _NEW) as (draft, number):
@@ -44,7 +46,9 @@ def replace(folder: int, name: str, body: bytes, before: os.stat_result) -> None
         except OSError:
             _drop(folder, named)
             raise
+        status = os.fstat(number)
     os.fsync(folder)
+    return status
 
 
 def is_draft(name: str) -> bool:

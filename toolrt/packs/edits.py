@@ -5,6 +5,8 @@ from typing import Final
 
 from toolrt.core.errors import ToolError
 from toolrt.packs.refusals import visible
+from toolrt.packs.texts import check_characters, text_of
+from toolrt.packs.versions import Sight, check_size
 
 _MOST_LINES: Final = 5000
 _LONGEST_LINE: Final = 200
@@ -12,6 +14,34 @@ _LONGEST_LINE: Final = 200
 _MOST_WANTED: Final = 100
 _MOST_PLACES: Final = 10
 _READ_AGAIN: Final = "read the file again, and copy the text exactly, white space included"
+
+
+class Edit:
+    """One edit; `count` and `line` say afterwards what it did. Raises ToolError
+    (invalid-arguments) for one that means nothing.
+    """
+
+    def __init__(self, old: str, new: str, *, everywhere: bool) -> None:
+        check_characters(old, "old")
+        check_characters(new, "new")
+        if not old:
+            message = "`old` must not be empty: it says what is replaced"
+            raise ToolError(message, code="invalid-arguments")
+        if old == new:
+            message = "`old` and `new` are the same: nothing would change"
+            raise ToolError(message, code="invalid-arguments")
+        self._old, self._new = old.replace("\r\n", "\n"), new
+        self._everywhere = everywhere
+        self.count = self.line = 0
+
+    def made(self, sight: Sight, shown: str) -> bytes:
+        """The bytes of the file as it is to be. Raises ToolError."""
+        text = text_of(sight.body, shown)
+        plain = text.plain
+        found = places(plain, self._old, shown, everywhere=self._everywhere)
+        self.count, self.line = len(found), line_of(plain, found[0])
+        spans = [(at, at + len(self._old)) for at in found]
+        return check_size(text.replaced(spans, self._new).written(shown))
 
 
 def places(text: str, old: str, shown: str, *, everywhere: bool) -> list[int]:

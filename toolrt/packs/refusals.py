@@ -40,7 +40,7 @@ def telling(shown: str) -> Iterator[None]:
 
 
 def visible(name: str) -> str:
-    """A name or a line in which nothing can hide: what is not to be seen is spelled (`\\x1b`)."""
+    r"""A name or a line in which nothing can hide: what is not to be seen is spelled (`\x1b`)."""
     if name.isprintable():
         return name
     return "".join(each if each.isprintable() else ascii(each)[1:-1] for each in name)

@@ -50,7 +50,7 @@ class Text:
 
     @property
     def plain(self) -> str:
-        """The text with `\\n` at the end of each line."""
+        r"""The text with `\n` at the end of each line."""
         return self.raw.replace("\r\n", "\n")
 
     def replaced(self, spans: list[tuple[int, int]], by: str) -> "Text":
@@ -72,7 +72,7 @@ class Text:
         except UnicodeEncodeError as error:
             name = "no UTF-8, and read as Latin 1" if self.encoding == "latin-1" else self.encoding
             character = error.object[error.start]
-            why = f"is {name}, which has no {ascii(character)}"
+            why = f"is {name}, which has no {character!a}"
             raise refusal(shown, "invalid-arguments", why, "write it with other words") from None
 
 

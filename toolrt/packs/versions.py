@@ -5,6 +5,7 @@ import os
 from dataclasses import dataclass
 from typing import Final
 
+from toolrt.core.errors import ToolError
 from toolrt.packs.refusals import refusal
 
 MOST_BYTES: Final = 16 << 20
@@ -37,6 +38,14 @@ def seen(held: int, shown: str) -> Sight:
         if marks(before) == marks(after):
             return Sight(body, after)
     raise refusal(shown, "conflict", "changes all the time", "try again when nobody writes to it")
+
+
+def check_size(body: bytes) -> bytes:
+    """The bytes of a file that is to be written. Raises ToolError where nobody could read it."""
+    if len(body) > MOST_BYTES:
+        message = f"the file would be larger than {MOST_BYTES >> 20} MiB"
+        raise ToolError(message, code="invalid-arguments")
+    return body
 
 
 def marks(of: os.stat_result) -> tuple[int, ...]:

@@ -4,7 +4,7 @@ Compared without regular expressions, in time bounded by the product of the leng
 pattern can keep a call busy.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from toolrt.core.errors import ToolError
 
@@ -51,7 +51,9 @@ def _same(one: str, wanted: str) -> bool:
     return wanted in {"?", one}
 
 
-def _matches(given: Sequence[str], wanted: Sequence[str], star: str, same) -> bool:  # type: ignore[no-untyped-def]
+def _matches(
+    given: Sequence[str], wanted: Sequence[str], star: str, same: Callable[[str, str], bool]
+) -> bool:
     """The usual way with one place to come back to: the last star takes one more each time."""
     at = to = 0
     back, taken = -1, 0

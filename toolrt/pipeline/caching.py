@@ -8,20 +8,19 @@ import hmac
 import logging
 import os
 from collections import OrderedDict
-from collections.abc import Callable, Mapping
-from functools import cached_property, partial
+from functools import cached_property
 from hashlib import sha256
 from typing import Any, Final
 
-from pydantic_core import SchemaSerializer, from_json, to_json
+from pydantic_core import SchemaSerializer
 
 from toolrt.catalog.snapshot import ToolEntry
-from toolrt.core.binaries import Base64, Binary
 from toolrt.core.calls import Caller, Invocation
 from toolrt.core.clock import Clock
 from toolrt.core.results import Answer
 from toolrt.manifest.limits import Cache
 from toolrt.pipeline.asking import sensitive_of
+from toolrt.pipeline.copies import copier, read, written
 from toolrt.policy.hashes import texts
 from toolrt.schemas.canonical import canonical_json
 from toolrt.schemas.plain import NotJsonError
@@ -41,8 +40,6 @@ STALE_S: Final = 7 * 24 * 3600.0
 _MOST_CALLERS = 256
 _OVERHEAD = 400
 """Bytes that an answer costs beside its value, about."""
-_UNCHANGING = frozenset({str, int, float, bool, type(None)})
-_WRAPPED: Mapping[str, type] = {"base64": Base64, "binary": Binary}
 write = SchemaSerializer({"type": "any"}).to_json
 """JSON of what is plain, in the order in which it is there."""
 
@@ -56,7 +53,17 @@ class Kept:
     `is_used`: it was asked for since somebody last looked for what to forget.
     """
 
-    __slots__ = ("body", "copy", "digest", "is_used", "is_written", "made_s", "quick", "shelf", "size")
+    __slots__ = (
+        "body",
+        "copy",
+        "digest",
+        "is_used",
+        "is_written",
+        "made_s",
+        "quick",
+        "shelf",
+        "size",
+    )
 
     def __init__(self, shelf: "Shelf", digest: str, body: bytes, made_s: float) -> None:
         self.shelf = shelf
@@ -67,7 +74,7 @@ class Kept:
         self.is_written = self.is_used = False
         self.size = len(body) + _OVERHEAD
         value = read(body)
-        self.copy = _copier(value, body)
+        self.copy = copier(value, body)
 
 
 class Shelf:
@@ -326,38 +333,3 @@ def _fingerprint(entry: ToolEntry) -> str:
     """What the tool is, and what it takes for a failure: the rest is done to each answer anew."""
     failed_when = entry.manifest.result.failed_when
     return sha256(canonical_json([entry.definition_hash, failed_when])).hexdigest()
-
-
-def written(value: Any) -> bytes | None:
-    """A value as JSON; None where it would not come back the same."""
-    kind = next((name for name, made in _WRAPPED.items() if type(value) is made), None)
-    try:
-        body = to_json([kind, value])
-        return body if _same(read(body), value) else None
-    except ValueError:
-        return None
-
-
-def read(body: bytes) -> Any:
-    """The value that `written` made this of."""
-    kind, value = from_json(body)
-    return value if kind is None else _WRAPPED[kind](value)
-
-
-def _copier(value: Any, body: bytes) -> Callable[[], Any]:
-    """Makes copies of a value, in the cheapest way that shares nothing which may be changed."""
-    if type(value) in _UNCHANGING:
-        return lambda: value
-    if type(value) is dict and all(type(each) in _UNCHANGING for each in value.values()):
-        return value.copy
-    return partial(read, body)
-
-
-def _same(one: Any, other: Any) -> bool:
-    if type(one) is not type(other):
-        return False
-    if isinstance(one, dict):
-        return list(one) == list(other) and all(_same(v, other[k]) for k, v in one.items())
-    if isinstance(one, list):
-        return len(one) == len(other) and all(map(_same, one, other))
-    return bool(one == other)

@@ -45,4 +45,5 @@ def facts_of(entry: ToolEntry) -> ToolFacts:
         kind=entry.kind,
         hands_text_on=entry.hands_text_on,
         variants=tuple(facts_of(each) for each in variants),
+        limits=entry.limits,
     )

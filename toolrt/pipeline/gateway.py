@@ -6,7 +6,7 @@ order of the stages stands in `plan`.
 
 import logging
 import math
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Mapping
 from itertools import count
 from random import Random
 from typing import Any
@@ -18,18 +18,20 @@ from toolrt.core.calls import MAY_CALL, Caller, Invocation
 from toolrt.core.clock import Clock
 from toolrt.core.errors import CallError, RefusedError
 from toolrt.core.redaction import without_credentials
-from toolrt.core.results import Answer, Failure, Outcome, ToolResult
+from toolrt.core.results import Failure, ToolResult
 from toolrt.expressions.references import References
-from toolrt.observe.log import log_call
 from toolrt.observe.log import logger as call_log
+from toolrt.observe.meters import By
+from toolrt.observe.spans import Spans
 from toolrt.pipeline.asking import shown_to_people
 from toolrt.pipeline.breakers import Breakers
 from toolrt.pipeline.budget import RetryBudgets
 from toolrt.pipeline.deadline import Deadlines
 from toolrt.pipeline.failing import failed_result, refused_result, told
+from toolrt.pipeline.looking import dry, refusal, unmade
 from toolrt.pipeline.memory import Memory
 from toolrt.pipeline.plan import Plan
-from toolrt.pipeline.stage import Chain, Equipment, fold
+from toolrt.pipeline.stage import Equipment, fold
 from toolrt.pipeline.stages.authorize import (
     authorize,
     decider_of,
@@ -39,6 +41,7 @@ from toolrt.pipeline.stages.find import find, plain_name, refuse_too_deep
 from toolrt.pipeline.stages.prepare import fill
 from toolrt.pipeline.stages.revalidate import revalidate
 from toolrt.pipeline.stages.validate import validate
+from toolrt.pipeline.telemetry import Telemetry
 from toolrt.pipeline.throttling import Throttles
 from toolrt.pipeline.turns import Turns
 from toolrt.policy.questions import arguments_of, caller_of
@@ -63,6 +66,7 @@ class Gateway:
         random: Random | None = None,
         *,
         is_attended: bool = False,
+        telemetry: Telemetry | None = None,
     ) -> None:
         self._registry = registry
         self._clock = clock
@@ -79,10 +83,15 @@ class Gateway:
             Turns(),
             is_attended,
         )
+        self.telemetry = self._equipment.telemetry = telemetry or Telemetry()
+        if self.telemetry.spans is not None:
+            self._trace(self.telemetry.spans)
+        self._log, self._unknown = self.telemetry.log, self.telemetry.meters.unknown
         self._equipment.nested, self._equipment.entry = self.nested, self.entry
         self.breakers = self._equipment.breakers
         self._journal = memory.journal
-        self._is_sync = memory.journal.mode == "sync"
+        journal = memory.journal
+        self._note = journal.note_at_once if journal.mode == "sync" else journal.note
         self._redactor = references.redactor
         self._id_prefix = f"{self._equipment.random.getrandbits(96):024x}"
         self._numbers = count(1)
@@ -95,8 +104,12 @@ class Gateway:
         arguments: Any,
         caller: Caller | None = None,
         on_progress: Callable[[float, float | None, str], None] | None = None,
+        marks: Mapping[str, Any] | None = None,
     ) -> ToolResult:
-        """Run one call to its end. Raises nothing but cancellation: failures are results."""
+        """Run one call to its end. Raises nothing but cancellation: failures are results.
+
+        `marks` are told in the context of the result, and in the journal.
+        """
         if type(name) is not str:
             name = plain_name(name)
         monotonic = self._monotonic  # named first, as is `chain`: CPython calls those faster
@@ -111,6 +124,7 @@ class Gateway:
             started,
             snapshot.generation,
             on_progress,
+            marks=marks,
         )
         plan: Plan | None = None
         try:
@@ -132,10 +146,10 @@ class Gateway:
             log.exception("a bug ended call %s of %r", invocation.call_id, name)
             result = failed_result(invocation, without_surrogates(name), _bug(error))
         if _is_logged(logging.INFO):
-            log_call(invocation, result)
-        if self._is_sync:
-            await self._journal.kept(invocation, result, plan.told if plan else None)
-        elif self._journal.note(invocation, result, plan.told if plan else None):
+            self._log.write(invocation, result, plan.told if plan else None)
+        meter = self._unknown if plan is None else plan.meter
+        meter.note(invocation, result)
+        if self._note(invocation, result, plan.told if plan else None):
             await self._journal.relief()
         return result
 
@@ -147,7 +161,7 @@ class Gateway:
         caller = caller or caller_of(record, self._registry.current.identities)
         invocation = self._begin(record.tool, arguments_of(record), caller)
         invocation.approval = record
-        result, plan = await self._run(invocation, _resumed)
+        result, plan = await self._run(invocation, "approval")
         await self._journal.kept(invocation, result, plan.told if plan else None)
         return result
 
@@ -158,13 +172,13 @@ class Gateway:
         invocation = self._begin(name, arguments, parent.caller)
         invocation.depth, invocation.parent = parent.depth + 1, parent.call_id
         invocation.mark(parent=parent.call_id)
-        result, plan = await self._run(invocation, _whole, parent.deadline)
+        result, plan = await self._run(invocation, "tool", parent.deadline)
         if self._journal.note(invocation, result, plan.told if plan else None):
             await self._journal.relief()
         return result
 
     async def _run(
-        self, invocation: Invocation, way: Callable[[Plan], Chain], until: float = math.inf
+        self, invocation: Invocation, by: By, until: float = math.inf
     ) -> tuple[ToolResult, Plan | None]:
         """What a call off the main road comes to, and the plan of its tool, if there is one."""
         snapshot, name = self._registry.current, invocation.tool
@@ -175,7 +189,8 @@ class Gateway:
             plan = self._plan(snapshot, name, invocation).admit(invocation, snapshot)
             refuse_without_right(invocation)
             invocation.deadline = min(until, invocation.started + plan.total_s)
-            result = plan.shape.result(invocation, await way(plan)(invocation))
+            chain = plan.resumed if by == "approval" else plan.chain
+            result = plan.shape.result(invocation, await chain(invocation))
             if invocation.oversize is not None:
                 result = await plan.shape.kept(invocation, result)
         except CallError as error:
@@ -184,7 +199,9 @@ class Gateway:
             log.exception("a bug ended call %s of %r", invocation.call_id, name)
             result = failed_result(invocation, name, _bug(error))
         if _is_logged(logging.INFO):
-            log_call(invocation, result)
+            self._log.write(invocation, result, plan.told if plan else None)
+        meter = self._unknown if plan is None else plan.meter
+        meter.add(invocation, result, by)
         return result, plan
 
     async def recheck(self, record: Approval, arguments: dict[str, Any]) -> Invocation:
@@ -197,7 +214,7 @@ class Gateway:
         invocation = self._begin(record.tool, arguments, caller_of(record, snapshot.identities))
         invocation.generation = snapshot.generation
         plan = self._plan(snapshot, record.tool, invocation).admit(invocation, snapshot)
-        await _dry(fold((revalidate, authorize), plan.entry, self._equipment, _unmade)(invocation))
+        await dry(fold((revalidate, authorize), plan.entry, self._equipment, unmade)(invocation))
         return invocation
 
     def rendered(
@@ -220,7 +237,10 @@ class Gateway:
         invocation = self._begin(name, None, caller)
         invocation.generation = self._registry.current.generation
         result = refused_result(invocation, invocation.tool, refusal, self._redactor)
-        log_call(invocation, result)
+        self._log.write(invocation, result, None)
+        entry = self.entry(invocation.tool)
+        meter = self._unknown if entry is None else self.telemetry.meter(entry)
+        meter.add(invocation, result, "caller")
         return result
 
     async def checked(
@@ -236,7 +256,7 @@ class Gateway:
         snapshot, invocation = self._registry.current, self._begin(name, arguments, caller)
         invocation.generation = snapshot.generation
         entry = self._plan(snapshot, name, invocation).for_caller(invocation).entry
-        await _dry(fold((fill, validate), entry, self._equipment, _unmade)(invocation))
+        await dry(fold((fill, validate), entry, self._equipment, unmade)(invocation))
         return entry, invocation
 
     async def preview(
@@ -250,7 +270,7 @@ class Gateway:
         try:
             seen = await self._preview(name, arguments, caller)
         except CallError as error:
-            raise _refusal(told(Failure.of(error), self._redactor)) from error
+            raise refusal(told(Failure.of(error), self._redactor)) from error
         shown: dict[str, Any] = self._redactor.value(
             seen, lambda text: without_credentials(self._redactor.text(text))
         )
@@ -259,7 +279,7 @@ class Gateway:
     async def _preview(self, name: str, arguments: Any, caller: Caller | None) -> dict[str, Any]:
         snapshot, invocation = self._registry.current, self._begin(name, arguments, caller)
         plan = self._plan(snapshot, invocation.tool, invocation).admit(invocation, snapshot)
-        await _dry(fold((fill, validate), plan.entry, self._equipment, _unmade)(invocation))
+        await dry(fold((fill, validate), plan.entry, self._equipment, unmade)(invocation))
         decision = decider_of(plan.entry).explain(invocation)
         arguments = without_sensitive(plan.entry.parameters.schema, invocation.arguments)
         invocation.arguments = shown_to_people(plan.entry, arguments)
@@ -270,17 +290,38 @@ class Gateway:
             "decision": decision.document(snapshot.generation, snapshot.rules.hash),
         }
 
+    def new_id(self) -> str:
+        """An id that no other call has, nor any batch."""
+        return f"{self._id_prefix}-{next(self._numbers)}"
+
+    @property
+    def snapshot(self) -> Snapshot:
+        """The current generation."""
+        return self._registry.current
+
     def _begin(self, name: str, arguments: Any, caller: Caller | None) -> Invocation:
-        call_id, now = f"{self._id_prefix}-{next(self._numbers)}", self._monotonic()
+        now = self._monotonic()
         return Invocation(
-            call_id, plain_name(name), arguments, caller or ANONYMOUS, self._clock, now, now
+            self.new_id(), plain_name(name), arguments, caller or ANONYMOUS, self._clock, now, now
         )
+
+    def _trace(self, spans: Spans) -> None:
+        """Let each way of calling go through a span; without spans nobody even looks."""
+
+        def known(name: Any) -> str | None:
+            entry = self.entry(name) if type(name) is str else None
+            return None if entry is None else entry.name
+
+        self.call = spans.calls(self.call, lambda name, *_, **__: known(name))  # type: ignore[method-assign] # as above
+        self.nested = spans.calls(self.nested, lambda _, name, *__: known(name))  # type: ignore[method-assign] # as above
+        self.resume = spans.calls(self.resume, lambda record, *_, **__: known(record.tool))  # type: ignore[method-assign] # as above
 
     async def settle(self) -> None:
         """Tell the store what it has not heard yet, and give back what is held."""
         await self._equipment.breakers.close()
         await self._equipment.throttles.close()
         await self._equipment.answers.close()
+        await self._equipment.sightings.close()
 
     def close(self) -> None:
         """Forget the timer of the loop."""
@@ -294,32 +335,6 @@ class Gateway:
             plan = Plan(find(snapshot, name, invocation), self._equipment)
             self._plans[name] = plan
         return plan
-
-
-def _resumed(plan: Plan) -> Chain:
-    return plan.resumed
-
-
-def _whole(plan: Plan) -> Chain:
-    return plan.chain
-
-
-async def _unmade(_invocation: Invocation) -> Outcome:
-    """Stands where a call would be made that is only looked at."""
-    return Answer()
-
-
-async def _dry(outcome: Awaitable[Outcome]) -> None:
-    """Raise RefusedError where a call that is only looked at would be refused."""
-    refused = await outcome
-    if isinstance(refused, Failure):
-        raise _refusal(refused)
-
-
-def _refusal(failure: Failure) -> RefusedError:
-    return RefusedError(
-        failure.message, code=failure.code, hint=failure.hint, details=failure.details
-    )
 
 
 def _bug(error: Exception) -> Failure:

@@ -10,6 +10,7 @@ from toolrt.stores.base import Database
 from toolrt.stores.cache import KeptAnswers
 from toolrt.stores.idempotency import KeyedCalls
 from toolrt.stores.moments import Moments
+from toolrt.stores.sightings import KeptSightings
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,3 +25,4 @@ class Memory:
     moments: Moments
     kept_answers: KeptAnswers
     keyed_calls: KeyedCalls
+    sightings: KeptSightings

@@ -8,7 +8,7 @@ from typing import Any
 from toolrt.catalog.snapshot import Snapshot, ToolEntry
 from toolrt.core.calls import Invocation
 from toolrt.pipeline.asking import told_of
-from toolrt.pipeline.stage import Chain, Equipment, Stage, fold
+from toolrt.pipeline.stage import Chain, Equipment, Stage
 from toolrt.pipeline.stages.after import after
 from toolrt.pipeline.stages.approve import approve
 from toolrt.pipeline.stages.attempt import attempt
@@ -16,6 +16,8 @@ from toolrt.pipeline.stages.authorize import authorize, hidden_guard
 from toolrt.pipeline.stages.cache import cache
 from toolrt.pipeline.stages.claim import claim
 from toolrt.pipeline.stages.find import unknown_tool, usable
+from toolrt.pipeline.stages.freshness import freshness
+from toolrt.pipeline.stages.limit import limit, limit_approved, loop
 from toolrt.pipeline.stages.once import once
 from toolrt.pipeline.stages.poll import poll
 from toolrt.pipeline.stages.prepare import prepare
@@ -24,17 +26,21 @@ from toolrt.pipeline.stages.refuse import refuse, refuse_open
 from toolrt.pipeline.stages.revalidate import revalidate
 from toolrt.pipeline.stages.shape import shape_of
 from toolrt.pipeline.stages.validate import validate
+from toolrt.pipeline.tracing import folded, traced
 
 ORDER = (
     "find",
+    "limit",
     "prepare",
     "validate",
     "authorize",
+    "loop",
     "recover",
     "refuse",
     "approve",
     "once",
     "cache",
+    "freshness",
     "poll",
     "attempt",
     "after",
@@ -43,13 +49,17 @@ ORDER = (
 """The order of events in a call. `find` opens it and `shape` closes it, whatever happens; the
 others are rings around the binding."""
 
-BEFORE: tuple[Stage, ...] = (after, prepare, validate, authorize, recover, refuse, approve)
+BEFORE: tuple[Stage, ...] = (
+    limit, after, prepare, validate, authorize, loop, recover, refuse, approve,
+)  # fmt: skip
 """What a call passes before anything happens in the world."""
 
-RESUMED: tuple[Stage, ...] = (after, revalidate, authorize, recover, refuse_open, claim)
+RESUMED: tuple[Stage, ...] = (
+    limit_approved, after, revalidate, authorize, recover, refuse_open, claim,
+)  # fmt: skip
 """What an approved call passes instead."""
 
-BEHIND: tuple[Stage, ...] = (once, cache, poll, attempt)
+BEHIND: tuple[Stage, ...] = (once, cache, freshness, poll, attempt)
 """What stands behind the approval: an approved call passes these, too."""
 
 
@@ -66,6 +76,7 @@ class Plan:
         "entry",
         "guard",
         "is_open",
+        "meter",
         "resumed",
         "shape",
         "told",
@@ -79,10 +90,11 @@ class Plan:
         self.guard = hidden_guard(entry)
         self.is_open = entry.blocked is None and self.guard is None and entry.variants is None
         self.total_s = entry.manifest.timeout.total
-        innermost = fold(BEHIND, entry, equipment, _unreachable)
-        self.chain: Chain = fold(BEFORE, entry, equipment, innermost)
-        self.resumed = fold(RESUMED, entry, equipment, innermost)
-        self.shape = shape_of(entry, equipment)
+        self.meter = equipment.telemetry.meter(entry)
+        innermost = folded(BEHIND, entry, equipment, _unreachable)
+        self.chain: Chain = folded(BEFORE, entry, equipment, innermost)
+        self.resumed = folded(RESUMED, entry, equipment, innermost)
+        self.shape = traced(shape_of(entry, equipment), equipment)
         self.told = told_of(entry)
 
     def admit(self, invocation: Invocation, snapshot: Snapshot) -> "Plan":

@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import Final
 
 from toolrt.core.decisions import Recovery
-from toolrt.core.results import Failure
+from toolrt.core.results import AttemptFailure, Failure
 
 _OF_PEOPLE: Final = "only a person can mend this"
 _OVER: Final = "the budget of this run is used up"
@@ -29,6 +29,8 @@ TERMINATED: Final[Mapping[str, str]] = MappingProxyType(
         "internal": "toolrt itself failed",
     }
 )
+_IN_A_ROW: Final = frozenset({"same_error", "same_call"})
+"""Limits of a session that leave it other ways to go on."""
 _ALWAYS_STOOD_IN_FOR = frozenset(
     {
         "bad-response", "budget-exhausted", "circuit-open", "missing-credential", "output-flood",
@@ -44,12 +46,12 @@ def decide(failure: Failure) -> Recovery:
         return Recovery("escalate", ESCALATED["unknown-outcome"])
     if failure.code in ESCALATED:
         return Recovery("escalate", ESCALATED[failure.code])
+    if failure.details.get("limit") in _IN_A_ROW:
+        return Recovery("return-error", "the same again would come to the same: try another way")
     if failure.code in TERMINATED:
         return Recovery("terminate", TERMINATED[failure.code])
     if failure.retryable:
         return Recovery("retry", "the same call may succeed later")
-    if failure.is_target_fault:
-        return Recovery("return-error", "the target failed, and the same call would fail again")
     return Recovery("return-error", "who called can do better with what the error says")
 
 
@@ -59,9 +61,15 @@ def why_none(failure: Failure) -> str | None:
     Never where the arguments, the rules or people said no, and never where the call may have taken
     effect: it would be done twice.
     """
-    if failure.may_have_applied or failure.details.get("outcome") == "unknown":
+    if may_have_applied(failure):
         return "it may have taken effect, and would be done twice"
-    is_of_target = failure.is_target_fault or failure.retryable
-    if is_of_target or failure.code in _ALWAYS_STOOD_IN_FOR:
+    is_target_fault = isinstance(failure, AttemptFailure) and failure.is_target_fault
+    if is_target_fault or failure.retryable or failure.code in _ALWAYS_STOOD_IN_FOR:
         return None
     return "the target is not to blame"
+
+
+def may_have_applied(failure: Failure) -> bool:
+    """Whether the call may have taken effect although it failed."""
+    was_tried = isinstance(failure, AttemptFailure) and failure.may_have_applied
+    return was_tried or failure.details.get("outcome") == "unknown"

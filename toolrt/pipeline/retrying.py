@@ -74,7 +74,9 @@ class Retrying:
         """
         found = error if self.verifying is None else await self.verifying.settle(invocation, error)
         if isinstance(found, CallError):
-            invocation.failed = tuple(replace(one, is_in_doubt=False) for one in invocation.failed)
+            invocation.failed = tuple(
+                replace(one, is_in_doubt=False, may_have_applied=False) for one in invocation.failed
+            )
         return found
 
     def may_caller_repeat(self, invocation: Invocation, error: CallError) -> bool:
@@ -102,7 +104,9 @@ class Retrying:
         """
         if self.entry.effect == "read" or not isinstance(error, BindingError):
             return False
-        if self.is_in_doubt(invocation, error):
+        if self.is_in_doubt(invocation, error) or any(
+            one.may_have_applied for one in invocation.failed
+        ):
             return True
         if error.sent == "never" or self._was_rejected(error):
             return False
@@ -174,7 +178,10 @@ class _Series:
             error.details["retry_budget"] = "empty"
             return True
         is_in_doubt = self.retrying.is_in_doubt(self.invocation, error)
-        self.invocation.failed += (Attempt(number, error.code, self.delay_s, is_in_doubt),)
+        may_have_applied = self.retrying.may_have_applied(self.invocation, error)
+        self.invocation.failed += (
+            Attempt(number, error.code, self.delay_s, is_in_doubt, may_have_applied),
+        )
         TOOLS.info(
             "%s [%s]: attempt %d failed (%s); the next one in %.3g s",
             self.invocation.tool, self.invocation.call_id, number, error.code, self.delay_s,

@@ -19,6 +19,9 @@ from toolrt.pipeline.budget import RetryBudgets
 from toolrt.pipeline.caching import Answers
 from toolrt.pipeline.deadline import Deadlines
 from toolrt.pipeline.memory import Memory
+from toolrt.pipeline.sessions import Sessions
+from toolrt.pipeline.sightings import Sightings
+from toolrt.pipeline.telemetry import Telemetry
 from toolrt.pipeline.throttling import Throttles
 from toolrt.pipeline.turns import Turns
 
@@ -56,10 +59,14 @@ class Equipment:
     is_attended: bool = False
     nested: Nested = _unconnected
     entry: Callable[[str], ToolEntry | None] = _no_entry
+    telemetry: Telemetry = field(default_factory=Telemetry)
+    sessions: Sessions = field(default_factory=Sessions)
     answers: Answers = field(init=False)
+    sightings: Sightings = field(init=False)
 
     def __post_init__(self) -> None:
         self.answers = Answers(self.clock, self.memory.kept_answers)
+        self.sightings = Sightings(self.memory.sightings)
 
 
 Stage = Callable[[ToolEntry, Equipment, Chain], Chain]

@@ -1,15 +1,11 @@
 """What one runtime tells of its calls beside the journal: counts, spans, and lines of the log."""
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from toolrt.catalog.snapshot import ToolEntry
-from toolrt.core.calls import Invocation
-from toolrt.core.results import ToolResult
 from toolrt.manifest.project import Telemetry as Options
-from toolrt.observe.journal_entries import PerTool
 from toolrt.observe.log import CallLog
-from toolrt.observe.meters import By, Meter, Meters
+from toolrt.observe.meters import Meter, Meters, NoMeters
 from toolrt.observe.spans import Spans
 from toolrt.policy.questions import Questions
 from toolrt.stores.base import StoreError
@@ -17,11 +13,12 @@ from toolrt.stores.base import StoreError
 
 @dataclass(frozen=True, slots=True)
 class Telemetry:
-    """`meters` are None where nobody wants metrics, `spans` where nobody traces."""
+    """`spans` are None where nobody traces; `is_metered`: somebody wants metrics."""
 
-    meters: Meters | None = field(default_factory=Meters)
+    meters: Meters = field(default_factory=Meters)
+    is_metered: bool = True
     spans: Spans | None = None
-    log: CallLog = CallLog()
+    log: CallLog = field(default_factory=CallLog)
 
     @classmethod
     def of(cls, written: Options | None, questions: Questions, version: str) -> "Telemetry":
@@ -35,13 +32,12 @@ class Telemetry:
                 return None
 
         return cls(
-            Meters() if options.metrics else None,
+            Meters() if options.metrics else NoMeters(),
+            options.metrics,
             Spans.of_provider(version) if options.traces else None,
             CallLog(options.logs.calls, options.logs.arguments, key),
         )
 
-    def meter(self, entry: ToolEntry) -> Meter | None:
+    def meter(self, entry: ToolEntry) -> Meter:
         """What counts the calls of a tool."""
-        if self.meters is None:
-            return None
         return self.meters.of(entry.name, is_kept=entry.manifest.cache is not None)

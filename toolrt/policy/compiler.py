@@ -9,7 +9,7 @@ from functools import cached_property, partial
 from hashlib import sha256
 from typing import Any
 
-from toolrt.core.decisions import Caps, Terms, Verdict
+from toolrt.core.decisions import Terms, Verdict
 from toolrt.core.faults import Fault, child
 from toolrt.core.faults import Path as FaultPath
 from toolrt.core.globs import no_such_tool, tool_pattern
@@ -17,6 +17,7 @@ from toolrt.expressions.conditions import CONDITION_KEYS
 from toolrt.loading.loader import LoadedFiles, WrittenPolicies
 from toolrt.manifest.policy import Approval
 from toolrt.policy.approvers import approver_faults
+from toolrt.policy.bounds import SessionLimits
 from toolrt.policy.clauses import Clause
 from toolrt.policy.conditions import Arguments, compiled, windows_of
 from toolrt.policy.drafts import Draft, read_draft
@@ -74,7 +75,7 @@ class _Compiling:
             dict(sorted(self.clauses.items())),
             self.hash,
             is_written,
-            self.caps,
+            self._limits.caps,
             default,
             self.hits,
         )
@@ -234,7 +235,8 @@ class _Compiling:
         clauses = self._clauses_of.get(tool.name, [])
         own, reason = own_terms(tool, self._approvals)
         windows = windows_of(clauses)
-        posture = Posture(default, own, reason, windows, self.hash, self.caps, self._queues)
+        caps, bounds = self._limits.of_tool(tool)
+        posture = Posture(default, own, reason, windows, self.hash, caps, self._queues, bounds)
         variants = [self._of_tool(each, default) for each in tool.variants]
         return ToolPolicy(tool, clauses, posture, self.history, variants)
 
@@ -277,13 +279,8 @@ class _Compiling:
             self.files.report(document, (), Fault("no-policy", message, ("policy",), hint))
 
     @cached_property
-    def caps(self) -> Caps:
-        """The smallest of what the files say."""
-        limits = [each.policies.limits for each in self.files.policies if each.policies.limits]
-        pending = [each.pending for each in limits if each.pending is not None]
-        asks = [each.asks for each in limits if each.asks is not None]
-        built_in = Caps()
-        return Caps(min(pending, default=built_in.pending), min(asks, default=built_in.asks))
+    def _limits(self) -> SessionLimits:
+        return SessionLimits(self.files.policies, self.tools.values())
 
     @cached_property
     def hash(self) -> str:

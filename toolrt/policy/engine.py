@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from toolrt.core.calls import Invocation
-from toolrt.core.decisions import Caps, Decision, RuleTrace, Terms, Verdict
+from toolrt.core.decisions import Bounds, Caps, Decision, RuleTrace, Terms, Verdict
 from toolrt.expressions.scope import call_root
 from toolrt.policy.clauses import Clause
 from toolrt.policy.facts import ToolFacts
@@ -29,7 +29,7 @@ class Posture:
 
     `default` is for calls that no rule decides; `own_terms` and `own_reason` are what the tool
     itself asks of people. `windows` are those that its rules ask of `history`, in seconds.
-    `queues` says that questions wait even if nobody is attached (P17).
+    `queues` says that questions wait even if nobody is attached (P17). `bounds` limit sessions.
     """
 
     default: Verdict = "allow"
@@ -39,6 +39,7 @@ class Posture:
     policy_hash: str = ""
     caps: Caps = field(default_factory=Caps)
     queues: bool = True
+    bounds: Bounds | None = None
 
 
 class ToolPolicy:
@@ -107,6 +108,10 @@ class ToolPolicy:
     @property
     def caps(self) -> Caps:
         return self.posture.caps
+
+    @property
+    def bounds(self) -> Bounds | None:
+        return self.posture.bounds
 
     @property
     def queues(self) -> bool:

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from toolrt.manifest.policy import Limits
 from toolrt.manifest.result import Hitl
 from toolrt.manifest.tool import Effect
 
@@ -16,7 +17,8 @@ class ToolFacts:
     name, bound ones included; None when they are not known, because the tool has errors.
     `sensitive` are the parameters that carry sensitive data. `is_foreign` says that the tool's
     definition comes from elsewhere (an MCP server, an OpenAPI document); `hands_text_on` that it
-    passes a caller's text to an interpreter (P16). `variants` are its forms for some callers.
+    passes a caller's text to an interpreter (P16). `variants` are its forms for some callers, and
+    `limits` what operators' settings say of its calls.
     """
 
     name: str
@@ -30,3 +32,4 @@ class ToolFacts:
     is_foreign: bool = False
     hands_text_on: bool = False
     variants: "tuple[ToolFacts, ...]" = ()
+    limits: Limits | None = None

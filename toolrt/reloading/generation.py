@@ -18,7 +18,7 @@ from toolrt.policy.policy import Policy
 from toolrt.reloading.changes import Changes, Side, changes
 from toolrt.reloading.weakening import weakened
 
-_OPENED_ONCE: Final = ("state", "journal", "secrets")
+_OPENED_ONCE: Final = ("state", "journal", "secrets", "telemetry")
 """Keys of toolrt.yaml that are read when a project is opened."""
 
 

@@ -7,6 +7,7 @@ from typing import Any
 from toolrt.core.results import SCHEMA
 from toolrt.loading.diagnostics import Diagnostic
 from toolrt.loading.snippet import render
+from toolrt.observe.metrics import Reading
 from toolrt.reloading.changes import Changes
 
 
@@ -74,3 +75,12 @@ class Standing:
     last_success_ts: float
     generation: int
     fingerprint: str
+
+    def readings(self) -> tuple[Reading, ...]:
+        """The same on the page of metrics (L2)."""
+        return (
+            Reading("toolrt_reload_success", (), float(self.reload_success)),
+            Reading("toolrt_reload_last_success_timestamp_seconds", (), self.last_success_ts),
+            Reading("toolrt_generation", (), float(self.generation)),
+            Reading("toolrt_generation_info", (self.fingerprint,), 1.0),
+        )

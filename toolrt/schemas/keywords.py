@@ -51,9 +51,15 @@ FORMATS: Final = frozenset(
 )  # fmt: skip
 """Formats that are checked."""
 
+WORKSPACE_PATH: Final = "workspace-path"
+"""The format of a parameter that is a path in a folder which its tool holds: checked as a text."""
+
 SILENT_FORMATS: Final = frozenset(
-    ("path", "int32", "int64", "float", "double", "byte", "binary", "password", "decimal")
-)
+    (
+        "path", WORKSPACE_PATH, "int32", "int64", "float", "double", "byte", "binary", "password",
+        "decimal",
+    )
+)  # fmt: skip
 """Formats that say something to others (OpenAPI) or to a kind (`path`); none is checked here."""
 
 OTHER_TYPE_NAMES: Final[Mapping[str, str]] = {

@@ -18,6 +18,7 @@ from toolrt.schemas.keywords import (
     PATH_WORDS,
     ROLES,
     SILENT_FORMATS,
+    WORKSPACE_PATH,
 )
 from toolrt.schemas.phrases import describe, shown, visible, with_article
 from toolrt.schemas.plain import MAX_DEPTH, NotJsonError, plain
@@ -28,6 +29,8 @@ from toolrt.schemas.validators import DRAFTS, is_pattern, pattern_fault
 MOST_BRANCHES = 1000
 _LARGE = 1 << 64
 
+_HELD = frozenset({"path", WORKSPACE_PATH})
+"""Formats that keep a caller inside a folder."""
 _BACK_REFERENCE = re.compile(r"\\[1-9]|\\k<")
 _LOOK_AROUND = re.compile(r"\(\?<?[=!]")
 
@@ -190,16 +193,19 @@ def _type(walk: Walk, _schema: Schema, value: Any, path: Path) -> None:
 
 
 def _format(walk: Walk, _schema: Schema, value: Any, path: Path) -> None:
+    if value == WORKSPACE_PATH and path[:1] + path[2:] != ("properties", "format"):
+        message = f"`format: {WORKSPACE_PATH}` is for a parameter itself; here it is not checked"
+        walk.fault("unenforced-path", message, *path)
     if not isinstance(value, str) or value in FORMATS or value in SILENT_FORMATS:
         return
     message = f"unknown format `{visible(value)}`: it checks nothing"
-    meant = nearest(value, {*FORMATS, "path"})
+    meant = nearest(value, {*FORMATS, *_HELD})
     walk.fault(
         "unknown-format",
         message,
         *path,
         hint=f"did you mean `{meant}`?" if meant else None,
-        severity="error" if meant == "path" else "warning",  # it would hold nobody inside a root
+        severity="error" if meant in _HELD else "warning",  # it would hold nobody inside a root
     )
 
 

@@ -40,7 +40,7 @@ def add(session: Session, spill: Spill, body: bytes, most_together: int = MOST_T
     _delete(session, "created_wall < ?", spill.created_wall - KEPT_S)
     _make_room(session, most_together - spill.bytes)
     row = [getattr(spill, name) for name in _NAMES]
-    session.change(f"INSERT INTO spills ({_COLUMNS}) VALUES ({_PLACES})", *row)  # noqa: S608
+    session.change(f"INSERT INTO spills ({_COLUMNS}) VALUES ({_PLACES})", *row)  # noqa: S608 - constants
     parts = range(0, len(body), PART_BYTES)
     session.many(
         "INSERT INTO spill_parts (spill_id, number, body) VALUES (?, ?, ?)",
@@ -51,7 +51,7 @@ def add(session: Session, spill: Spill, body: bytes, most_together: int = MOST_T
 def find(session: Session, id_: str, now_wall: float) -> Spill | None:
     """The spill of that id, or the latest one of the call of that id; None once it is too old."""
     row = session.row(
-        f"SELECT {_COLUMNS} FROM spills WHERE (id = ? OR call_id = ?) AND created_wall >= ?"  # noqa: S608
+        f"SELECT {_COLUMNS} FROM spills WHERE (id = ? OR call_id = ?) AND created_wall >= ?"  # noqa: S608 - constants
         " ORDER BY created_wall DESC, id",
         id_,
         id_,
@@ -92,5 +92,5 @@ def _make_room(session: Session, room: int) -> None:
 
 def _delete(session: Session, which: str, value: object) -> None:
     within = f"spill_id IN (SELECT id FROM spills WHERE {which})"  # noqa: S608 - constants
-    session.change(f"DELETE FROM spill_parts WHERE {within}", value)  # noqa: S608
-    session.change(f"DELETE FROM spills WHERE {which}", value)  # noqa: S608
+    session.change(f"DELETE FROM spill_parts WHERE {within}", value)  # noqa: S608 - constants
+    session.change(f"DELETE FROM spills WHERE {which}", value)  # noqa: S608 - constants

@@ -13,6 +13,7 @@ from toolrt.stores import (
     cache_tables,
     idempotency_tables,
     quota_tables,
+    sighting_tables,
     spill_tables,
 )
 
@@ -219,6 +220,7 @@ _EXECUTOR: tuple[Statement, ...] = (
     *quota_tables.STATEMENTS,
     *cache_tables.STATEMENTS,
     *idempotency_tables.STATEMENTS,
+    *sighting_tables.STATEMENTS,
 )
 
 MIGRATIONS: tuple[tuple[Statement, ...], ...] = (

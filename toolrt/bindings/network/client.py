@@ -169,6 +169,8 @@ class Client:
         invocation.sent = "never"
         transport = await self.open()
         request.extensions["invocation"] = invocation
+        if invocation.traceparent is not None:
+            request.headers.setdefault("traceparent", invocation.traceparent)
         reply = await self._exchange(transport, request, invocation)
         if self._endpoint.follows and is_redirect(reply):
             reply = await self._follow(request, reply, invocation)

@@ -157,6 +157,19 @@ def _remedy(name: str, text: str, schema: Mapping[str, Any]) -> str | None:
     return f"`{name}` takes {_A[kind]}, such as {name}{_EXAMPLES[kind]}" if kind else None
 
 
+def read_whole(name: str) -> str:
+    """The text of a file, or of stdin where `name` is `-`. Raises `click.UsageError`."""
+    if name != "-":
+        return _file(name, name)
+    raw = _stdin()
+    if len(raw) > _MOST_BYTES:
+        raise click.UsageError(f"stdin is larger than {_MOST_BYTES} bytes")
+    try:
+        return raw.decode()
+    except UnicodeDecodeError as error:
+        raise click.UsageError("stdin is not UTF-8 text") from error
+
+
 def _stdin() -> bytes:
     try:
         return sys.stdin.buffer.read(_MOST_BYTES + 1) or b""

@@ -64,13 +64,17 @@ async def _show(
         raise _none(settings, refusal.message, refusal.hint) from refusal
     if settings.screen.format == "text" and read.content is not None:
         return _write(settings, read.content, read)
-    settings.screen.show({"schema": SCHEMA, **read.document()}, lambda: visible(read.text or ""))
+    settings.screen.show({"schema": SCHEMA, **read.document()}, lambda: _text(read))
     return Exit.OK
 
 
 def _none(settings: Settings, message: str, hint: str | None = None) -> Stop:
     next_ = settings.command("history list")
     return Stop(Exit.NOT_FOUND, message, code="not-found", hint=hint, next_=next_)
+
+
+def _text(read: "Output") -> str:
+    return visible((read.text or "").removesuffix("\n"))
 
 
 def _write(settings: Settings, content: bytes, read: "Output") -> Exit:

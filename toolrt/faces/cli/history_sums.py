@@ -21,7 +21,10 @@ if TYPE_CHECKING:
     from toolrt.observe.journal_records import Records
     from toolrt.stores.journal_checks import Tampering
 
-_HEADING = ("tool", "calls", "failed", "refused", "paused", "p50 ms", "p95 ms")
+_HEADING = (
+    "tool", "calls", "ok", "failed", "refused", "paused", "retries", "cached", "degraded",
+    "p50 ms", "p95 ms", "p99 ms",
+)  # fmt: skip
 
 
 @click.command(
@@ -47,7 +50,11 @@ def verify(settings: Settings) -> Exit:
 @filtering
 @click.pass_obj
 def stats(settings: Settings, /, **wanted: Any) -> Exit:
-    """Count calls, failures, refusals and pauses of each tool, and how long calls took."""
+    """Count the calls of each tool, what became of them, and how long they took.
+
+    `retries` are attempts that were repeated, `cached` calls those with an answer of before, and
+    `degraded` ones those that a fallback answered.
+    """
     return reading(settings, lambda records: _stats(settings, records, Wanted(**wanted)))
 
 

@@ -95,7 +95,8 @@ def _status(entry: Entry) -> str:
 def _id(entry: Entry) -> str:
     if entry["kind"] == "approval" or (entry.get("approval") and entry["kind"] != "call"):
         return one_line(str(entry["approval"]))[:SHORT_ID]
-    return one_line(str(entry.get("call_id") or entry.get("grant") or ""))
+    own = entry.get("batch") if entry["kind"] == "batch" else entry.get("grant")
+    return one_line(str(entry.get("call_id") or own or ""))
 
 
 def _details(entry: Entry) -> Iterator[str]:

@@ -1,7 +1,7 @@
 """`toolrt run`: one call, through the same gateway as every other door."""
 
 import sys
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -23,6 +23,7 @@ from toolrt.faces.yaml_text import to_yaml
 
 if TYPE_CHECKING:
     from toolrt.core.calls import Caller
+    from toolrt.faces.cli.run_batch import BatchRun
     from toolrt.faces.cli.stopping import Stopping
     from toolrt.loading.findings import Finding
     from toolrt.runtime import Runtime
@@ -35,6 +36,7 @@ EXAMPLES = (
     ("toolrt run files.size @args.json --dry-run", "what would be sent or run"),
     ("toolrt run bank.pay invoice=A1 --wait=10m", "wait for a person's yes"),
     ("toolrt run files.size @args.json --watch", "again after each change of a file"),
+    ("toolrt run --batch calls.jsonl", "many calls, reads among them together"),
 )
 
 Gather = Callable[[dict[str, Any]], dict[str, Any]]
@@ -64,7 +66,7 @@ class _RunVerb(Verb):
 
 
 @click.command("run", cls=_RunVerb, examples=EXAMPLES)
-@click.argument("tool", shell_complete=complete_tool)
+@click.argument("tool", required=False, shell_complete=complete_tool)
 @click.argument("arguments", nargs=-1, metavar="[ARGUMENT]...")
 @click.option("--json", "json_text", metavar="JSON", help="Arguments as a JSON object.")
 @click.option("--dry-run", is_flag=True, help="Show what would be sent or run; do nothing.")
@@ -75,18 +77,24 @@ class _RunVerb(Verb):
     metavar="[=DURATION]",
     help="If a person has to say yes: wait for it, then run; at most so long.",
 )
+@click.option("--batch", metavar="FILE", help="Make all calls of a file (JSON or JSONL), or of -.")
+@click.option("--serial", is_flag=True, help="With --batch: one call after the other.")
+@click.option("--stop-on-error", is_flag=True, help="With --batch: none after one that failed.")
 @click.option("--watch", is_flag=True, help="Stay, and call again after each change of a file.")
 @click.option("--allow-foreign-config", is_flag=True, help="Let the folders belong to others.")
 @click.pass_obj
 def verb(
     settings: Settings,
     *,
-    tool: str,
+    tool: str | None,
     arguments: tuple[str, ...],
     json_text: str | None,
     dry_run: bool,
     as_: Guise | None,
     wait: float | None,
+    batch: str | None,
+    serial: bool,
+    stop_on_error: bool,
     watch: bool,
     allow_foreign_config: bool,
 ) -> Exit:
@@ -99,7 +107,17 @@ def verb(
     if watch:
         refuse_stdin(arguments)
     is_attended = wait is not None or (sys.stdin.isatty() and sys.stderr.isatty())
-    call = _Call(settings, tool, as_, wait, Opening(watch, allow_foreign_config, is_attended))
+    opening = Opening(watch, allow_foreign_config, is_attended)
+    if batch is not None:
+        beside = {"TOOL": tool, "`--json`": json_text, "`--wait`": wait, "`--watch`": watch}
+        made = _batch(settings, batch, as_, opening, beside, serial=serial, stops=stop_on_error)
+        return loop.run_harshly(lambda stopping: made.make(stopping, dry_run=dry_run))
+    if tool is None:
+        raise click.MissingParameter(param_hint="'TOOL'", param_type="argument")
+    if serial or stop_on_error:
+        option = "--serial" if serial else "--stop-on-error"
+        raise Misuse(f"`{option}` is for a `--batch`", hint="a single call has no others beside it")
+    call = _Call(settings, tool, as_, wait, opening)
     gather = _gathering(arguments, json_text)
     return loop.run_harshly(lambda stopping: call.make(gather, stopping, dry_run=dry_run))
 
@@ -178,6 +196,24 @@ class _Call:
         seen.pop("tool", None)
         self._screen.show({**document, **seen}, lambda: to_yaml(seen).rstrip("\n"))
         return Exit.OK
+
+
+def _batch(
+    settings: Settings,
+    name: str,
+    guise: Guise | None,
+    opening: Opening,
+    beside: Mapping[str, object],
+    *,
+    serial: bool,
+    stops: bool,
+) -> "BatchRun":
+    """The run of a file of calls. Raises Misuse for what goes with a single call only."""
+    from toolrt.faces.cli.run_batch import BatchRun, refuse_beside  # noqa: PLC0415 - seldom used
+
+    for option, given in beside.items():
+        refuse_beside(option, given is not None and given is not False)
+    return BatchRun(settings, name, guise, opening, serial=serial, stops=stops)
 
 
 def _with_wait(args: Sequence[str]) -> list[str]:

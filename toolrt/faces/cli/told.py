@@ -59,7 +59,7 @@ def tell(
     if result.pause and screen.format == "text":
         screen.complain("\n".join(pause_lines(settings, result.pause, me)))
     if cause:
-        _tell_cause(screen, cause)
+        tell_cause(screen, cause)
     if result.status == "partial":
         screen.say(f"partial: there was more; {_where_more_is(settings, result)}")
     return of_result(result)
@@ -147,7 +147,8 @@ def _next(settings: "Settings", pause: Pause, me: str | None) -> str:
     return f"try: {settings.command(' '.join([f'approvals approve {short}', *asked]))}"
 
 
-def _tell_cause(screen: Screen, cause: BaseException) -> None:
+def tell_cause(screen: Screen, cause: BaseException) -> None:
+    """What ended a call inside toolrt: a bug, of which a report is written, or the store."""
     if isinstance(cause, StoreError):
         screen.complain(f"the store cannot be used: {one_line(cause.message)}")
         return

@@ -11,7 +11,7 @@ from typing import Any
 from toolrt.catalog.snapshot import ToolEntry
 from toolrt.core.calls import Invocation
 from toolrt.core.errors import AttemptTimeoutError, BindingError, CallError
-from toolrt.core.results import Answer, Failure, Outcome
+from toolrt.core.results import Answer, AttemptFailure, Failure, Outcome
 from toolrt.pipeline.budget import FULL
 from toolrt.pipeline.deadline import late
 from toolrt.pipeline.guarding import guarded, is_guarded, waits_for_turns
@@ -86,14 +86,17 @@ class _Trying:
     def _begin(self) -> Begin | None:
         """How a binding gives an answer that there is no need to wait for, if it can."""
         begin: Begin | None = getattr(self.entry.binding, "begin", None)
-        return None if self._runs_commands() or is_guarded(self.entry) else begin
+        is_traced = self.equipment.telemetry.spans is not None
+        return None if self._runs_commands() or is_guarded(self.entry) or is_traced else begin
 
     def _runs_commands(self) -> bool:
         return bool(self.entry.references) and self.equipment.references.runs_commands
 
     def _call(self) -> Callable[[Invocation], Coroutine[Any, Any, Answer]]:
         """The binding's call; where secrets come from a command, that runs off the loop before."""
-        call, references = self.entry.binding.call, self.equipment.references
+        spans, references = self.equipment.telemetry.spans, self.equipment.references
+        bare = self.entry.binding.call
+        call = bare if spans is None else spans.attempts(bare)
         wanted = self.entry.references
         if not self._runs_commands():
             return call
@@ -129,7 +132,7 @@ class _Trying:
         retrying, is_open = self.retrying, details.get("verify") == "unknown"
         if not is_open and not retrying.is_in_doubt(invocation, error):
             is_retryable = retrying.may_caller_repeat(invocation, error)
-            return Failure(
+            return AttemptFailure(
                 error.code,
                 message,
                 error.hint,
@@ -145,6 +148,6 @@ class _Trying:
             code = "unknown-outcome"
         message = f"{message}; it is not known whether it took effect"
         is_retryable = self.entry.may_repeat and not invocation.is_orphaned
-        return Failure(
+        return AttemptFailure(
             code, message, _CHECK_FIRST, is_retryable, details, may_have_applied=True
         )

@@ -13,7 +13,8 @@ from toolrt.core.calls import Invocation
 from toolrt.core.errors import BindingError, CallError
 from toolrt.core.results import Answer, Failure, Outcome, ReadyAnswer
 from toolrt.pipeline.asking import sensitive_of
-from toolrt.pipeline.caching import read, written
+from toolrt.pipeline.copies import read, written
+from toolrt.pipeline.recovering import may_have_applied
 from toolrt.pipeline.retrying import MIN_ATTEMPT_S
 from toolrt.pipeline.stage import Chain, Equipment
 from toolrt.pipeline.verifying import Verifying
@@ -108,9 +109,7 @@ class _Once:
             return Failure("unknown-outcome", error.message, hint, details=details)
         return found if isinstance(found, Answer) else None
 
-    async def _end(
-        self, call: KeyedCall, invocation: Invocation, outcome: Outcome | None
-    ) -> None:
+    async def _end(self, call: KeyedCall, invocation: Invocation, outcome: Outcome | None) -> None:
         try:
             if isinstance(outcome, Answer):
                 await self.store.end(call, invocation.call_id, self._body(outcome))
@@ -131,7 +130,7 @@ class _Once:
 def _is_open(invocation: Invocation, outcome: Outcome | None) -> bool:
     """Whether the call may have taken effect although it has no answer."""
     if isinstance(outcome, Failure):
-        return outcome.may_have_applied or outcome.details.get("outcome") == "unknown"
+        return may_have_applied(outcome)
     return invocation.attempts > 0 and invocation.sent != "never"
 
 

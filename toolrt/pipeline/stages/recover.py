@@ -5,6 +5,7 @@ every failure, and inside what policy says. A fallback that pauses pauses the ca
 """
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from toolrt.catalog.recovery import Fallback
@@ -123,10 +124,7 @@ def _answer_of(result: ToolResult) -> Answer:
 def _also(failure: Failure, tool: str, code: str) -> Failure:
     """The failure, saying that the fallback failed, too."""
     details = {**failure.details, "fallback": {"tool": tool, "error": code}}
-    return Failure(
-        failure.code, failure.message, failure.hint, failure.retryable, details,
-        failure.is_target_fault,
-    )  # fmt: skip
+    return replace(failure, details=details)
 
 
 def _mark(

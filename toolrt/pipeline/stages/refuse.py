@@ -97,6 +97,7 @@ class _Refusing:
                 return _refused("circuit-open", open_message(entry), open_hint(wait_s), wait_s)
         wait_s = 0.0 if throttle is None else await throttle.wait_s()
         if wait_s > 0:
+            self.equipment.telemetry.meter(entry).throttled += 1
             hint = f"nothing ran; try again in {wait_text(wait_s)}"
             return _refused("rate-limited", _used_up(entry), hint, wait_s)
         return await self.following(invocation)

@@ -145,12 +145,14 @@ class Shape:
             data, text, written, context = _cleaned(data, text, written)
         elif text and text is not data:
             text = harmless(text)
-        size = len(written)
+        size, max_size = len(written), self.max_size
+        invocation.shown_bytes = size
         if size > MAX_DIGITS and _LONG_NUMBER in written.translate(_DIGITS):
             refuse_long_numbers(data)
-        if size > self.max_size or len(text) * 4 > self.max_size or answer.truncated_bytes:
+        if size > max_size or (text and len(text) * 4 > max_size) or answer.truncated_bytes:
             made = _Made(data, text, written, context)
             raw = raw_data, raw_text
+            invocation.shown_bytes = min(size, max_size)
             status, data, text, context = self._cut(invocation, answer, made, raw)
         if invocation.notes or invocation.marks:
             context = {**context, **self._told(invocation)}
@@ -251,6 +253,7 @@ class _ForUser(Shape):
     def _success(self, invocation: Invocation, answer: Answer) -> ToolResult:
         whole = super()._success(invocation, answer)
         shown = Shown(whole.text, whole.data)
+        invocation.shown_bytes = 0
         return whole._replace(text=f"{self.name}: {_FOR_USER}", data=None, for_user=shown)
 
 

@@ -5,6 +5,7 @@ What comes out is what every later stage and the binding see.
 
 from collections.abc import Awaitable, Callable
 
+from toolrt.bindings.paths import make_plain, workspace_paths
 from toolrt.catalog.snapshot import Rejection, ToolEntry
 from toolrt.core.calls import Invocation
 from toolrt.core.errors import CallError, RefusedError
@@ -62,6 +63,8 @@ def further_steps(entry: ToolEntry, *, binds: bool = True) -> list[Step]:
         steps.append(bound_adder(entry))
     if entry.path_rules is not None:
         steps.append(_resolve_paths)
+    if workspace_paths(entry.parameters.schema):
+        steps.append(_make_plain)
     if entry.form is not None and binds:
         steps.append(_check_form)
     if entry.rejections:
@@ -98,6 +101,10 @@ def _resolve_paths(entry: ToolEntry, invocation: Invocation) -> None:
     entry.path_rules.apply(invocation.arguments)
     if entry.kind == "python":  # it runs wherever this process does
         invocation.arguments = entry.path_rules.absolute(invocation.arguments)
+
+
+def _make_plain(entry: ToolEntry, invocation: Invocation) -> None:
+    make_plain(workspace_paths(entry.parameters.schema), invocation.arguments)
 
 
 def bound_adder(entry: ToolEntry) -> Step:
