@@ -9,7 +9,11 @@ from project_copy import ARGUMENTS, caller, opened
 from pydantic_core import SchemaValidator, core_schema
 from rounds import Call, Figure, cpu_ratio, in_turns, show
 
+import toolrt
+
 ROUNDS = 15
+TOGETHER = 64
+"""Calls of a batch."""
 
 
 @dataclass(slots=True)
@@ -57,6 +61,28 @@ def _blocking(checked: dict[str, Any]) -> dict[str, Any]:
     return quote_sync(**checked)
 
 
+def together(runtime: Any) -> dict[str, Call]:
+    """Many calls in one go, and the same calls by themselves, gathered."""
+    who = toolrt.Caller(principal="bench")
+    calls = [{"tool": "bench.quote", "arguments": ARGUMENTS}] * TOGETHER
+
+    async def batch() -> None:
+        refuse_failures(await runtime.call_many(calls, who))
+
+    async def gathered() -> None:
+        many = (runtime.call("bench.quote", ARGUMENTS, who) for _ in range(TOGETHER))
+        refuse_failures(await asyncio.gather(*many))
+
+    return {"batch": batch, "gathered": gathered}
+
+
+def refuse_failures(results: list[Any]) -> None:
+    """End the run where a call failed: what is measured then is not what is meant."""
+    wrong = [each for each in results if each.status != "success"]
+    if wrong:
+        raise SystemExit(f"{wrong[0].document()}")
+
+
 async def main() -> None:
     bare = limits()
     async with opened() as runtime:
@@ -70,11 +96,13 @@ async def main() -> None:
         calls = await in_turns(contestants, rounds=ROUNDS, batch=10_000)
         sync = caller(runtime, "bench.quote_sync", ARGUMENTS)
         hops = await in_turns({"hop": bare["hop"], "sync": sync}, rounds=ROUNDS, batch=1000)
+        many = await in_turns(together(runtime), rounds=ROUNDS, batch=100)
     show(
         Figure("call, CPU", "validate + await", cpu_ratio(calls, "call", "limit"), 6.0, 4.5),
         Figure("call + CEL, CPU", "validate + await", cpu_ratio(calls, "ruled", "limit"), 10.0),
         Figure("armed call, CPU", "validate + await", cpu_ratio(calls, "armed", "limit"), 9.0),
         Figure("cache hit, CPU", "validate + await", cpu_ratio(calls, "kept", "limit"), 5.0),
+        Figure("batch of 64, CPU", "the calls, gathered", cpu_ratio(many, "batch", "gathered"), 1.5),
         Figure("sync call, CPU", "the thread hop", cpu_ratio(hops, "sync", "hop"), 1.2, 1.0),
     )
 

@@ -8,6 +8,7 @@ from toolrt.core.calls import Caller, Invocation
 from toolrt.core.clock import SystemClock
 from toolrt.expressions.references import References
 from toolrt.expressions.templates import Names
+from toolrt.manifest.project import ProjectFile
 
 
 @dataclass
@@ -51,7 +52,7 @@ class Workbench:
     async def close(self):
         await self.services.close()
 
-    def bind(self, name, raw, **properties):
+    def bind(self, name, raw, settings=None, **properties):
         optional = {n for n, schema in properties.items() if schema.pop("required", True) is False}
         context = BindContext(
             tool="t",
@@ -62,6 +63,7 @@ class Workbench:
             visible=frozenset(properties),
             names=Names(frozenset(properties), frozenset(optional)),
             targets={},
+            settings=settings or ProjectFile(),
             vars={"place": "here", "flags": ["-a", "-b"], "nothing": ""},
         )
         chosen = kind(name)

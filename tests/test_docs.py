@@ -14,6 +14,7 @@ from pydantic.fields import FieldInfo
 
 from toolrt.bindings.base import KINDS, Spec, kind
 from toolrt.bindings.limits import Limits
+from toolrt.bindings.sandbox import Sandbox
 from toolrt.core.errors import CODES
 from toolrt.faces.cli.main import VERBS, cli
 from toolrt.manifest import planned
@@ -28,8 +29,6 @@ from toolrt.manifest.tool import ToolManifest, ToolsFile
 
 ROOT, DOCS = pages.ROOT, pages.DOCS
 PAGES = [ROOT / "README.md", *sorted(DOCS.glob("*.md"))]
-SANDBOXES = ("command.sandbox", "shell.sandbox")
-LATER_OPTIONS = (*planned.TOOL, *SANDBOXES)
 MODELS: list[tuple[str, type[BaseModel], tuple[str, ...], str]] = [
     ("A tools file", ToolsFile, planned.TOOLS_FILE, ""),
     ("A tool", ToolManifest, planned.TOOL, ""),
@@ -46,8 +45,9 @@ MODELS: list[tuple[str, type[BaseModel], tuple[str, ...], str]] = [
     ("`hitl`", Hitl, planned.TOOL, "hitl."),
     ("A target", Target, planned.TOOLS_FILE, "targets.*."),
     ("`auth`", Auth, planned.TOOLS_FILE, "targets.*.auth."),
-    *((f"`{name}`", kind(name).spec, LATER_OPTIONS, f"{name}.") for name in KINDS),
+    *((f"`{name}`", kind(name).spec, planned.TOOL, f"{name}.") for name in KINDS),
     ("`limits` of a command or script", Limits, (), ""),
+    ("`sandbox` of a command or script", Sandbox, (), ""),
     ("A policies file", PoliciesFile, planned.POLICIES_FILE, ""),
     ("A rule", Rule, (), ""),
     ("`approval`", Approval, (), ""),
@@ -81,19 +81,11 @@ def of_a_kind(key: str) -> bool:
     [
         ("manifest.md", "Later in a tools file", planned.TOOLS_FILE),
         ("manifest.md", "Later in a tool", [key for key in planned.TOOL if not of_a_kind(key)]),
-        ("manifest.md", "Later in a policies file", planned.POLICIES_FILE),
         ("manifest.md", "Later in toolrt.yaml", planned.PROJECT_FILE),
-        ("kinds.md", "Keys that come later", list(filter(of_a_kind, LATER_OPTIONS))),
     ],
 )
 def test_every_key_that_comes_later_is_told_as_such(page: str, title: str, keys: Any) -> None:
     assert [key for key, _ in pages.rows(page, title)] == list(keys)
-
-
-def test_what_comes_later_in_settings_is_told() -> None:
-    told = pages.code(pages.section("manifest.md", "Later in a policies file"))
-
-    assert set(planned.SETTING) - set(told) == set()
 
 
 def models_of(annotation: Any) -> Iterator[type[BaseModel]]:

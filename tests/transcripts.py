@@ -40,6 +40,7 @@ def write_files(page: str, project: Path) -> None:
             continue
         path = project / title[1]
         path.parent.mkdir(parents=True, exist_ok=True)
+        text = text.partition("\n")[2] if language == "json" else text  # it has no comments
         path.write_text(text, encoding="utf-8")
 
 

@@ -595,11 +595,6 @@ async def test_e13_cancelled_call_may_have_been_sent_and_is_let_go_at_once(bench
     assert invocation.sent == "maybe"
 
 
-async def test_s11_asking_for_a_sandbox_is_refused_at_load(bench):
-    tool = bench.command("ls", options={"sandbox": {"network": False}})
-    assert tool.faults == [("unsupported", ("sandbox",), "error")]
-
-
 async def test_csv_is_read_by_its_header(bench):
     tool = bench.command("printf", 'a,b\r\n1,"x,y"\r\n', options={"output": "csv"})
     assert (await tool.call()).value == [{"a": "1", "b": "x,y"}]

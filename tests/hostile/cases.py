@@ -44,6 +44,8 @@ OUTCOMES: Mapping[str, Outcome] = {
     "ESC": Outcome(0),
     "CUT": Outcome(0),
     "BLOCK": Outcome(1, "blocked-target"),
+    "NOT_REGULAR": Outcome(1, "access-denied"),
+    "CONFLICT": Outcome(1, "conflict"),
     "CAP": Outcome(1, "output-flood"),
     "TIMEOUT": Outcome(5, "timeout"),
     "TOO_MANY_REDIRECTS": Outcome(1, "bad-response"),

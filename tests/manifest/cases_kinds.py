@@ -319,14 +319,18 @@ EXECUTION = [
         of_result("status"), "partial", "success"),
     *wrong("limits", "limits: §3"),
     *wrong("limits", "limits: {§mem: 1GB}", "unknown-key"),
-    *(
-        Later(f"{kind}.sandbox", files, "sandbox", "unsupported", "error")
-        for kind, files in executed("echo", "§sandbox: {network: false, write: [a]}").items()
-    ),
-    *(
-        Wrong(f"{kind}.sandbox", files, "unsupported")
-        for kind, files in executed("echo", "§sandbox: all").items()
-    ),
+    *works("sandbox", executed("ls /root >/dev/null 2>&1 && echo in || echo out", "«sandbox: {}»"),
+        data(), "out\n"),
+    *wrong("sandbox", "sandbox: §all"),
+    *wrong("sandbox", "sandbox: {§net: true}", "unknown-key"),
+    Works("command.sandbox.network", executed("test -e /etc/nsswitch.conf && echo on || echo off",
+        "sandbox: {«network: true»}")["command"], data(), "on\n", "off\n"),
+    *wrong("sandbox.network", "sandbox: {network: §some}")[:1],
+    Works("command.sandbox.write", executed("(echo x > out/x) 2>/dev/null && cat out/x || echo no",
+        "sandbox: {«write: [out]»}")["command"] | {"out/keep": ""}, data(), "x\n", "no\n"),
+    *wrong("sandbox.write", "sandbox: {write: §out}")[:1],
+    *wrong("sandbox.write", "sandbox: {write: [§/tmp]}", "invalid-folder")[:1],
+    *wrong("sandbox.write", "sandbox: {write: [§missing]}", "invalid-folder")[:1],
     limited("cpu: 7s", "t", 7),
     *wrong("limits.cpu", "limits: {cpu: §7}", "invalid-duration")[:1],
     limited("memory: 2GiB", "v", 2 * 1024 * 1024),

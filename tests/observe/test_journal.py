@@ -376,3 +376,26 @@ async def test_a_process_that_is_killed_leaves_all_in_order(folder):
     intents = await journal.records.entries(Filter(kinds=frozenset({"intent"})), None)
     assert len(intents) >= 30
     await closed(journal)
+
+
+async def test_what_is_mentioned_is_written_before_the_calls_that_come_after(journal):
+    journal.mention("batch", {"batch": "b", "calls": []})
+    journal.note(*call(1, {}), ADD)
+    await journal.flush()
+    journal.mention("batch", {"batch": "c", "calls": []})
+    await journal.flush()
+
+    entries = [each async for each in journal.records.export(Filter(kinds=frozenset({"batch", "call"})))]
+    rows = sorted(entries, key=lambda each: each["seq"])
+    assert [each["kind"] for each in rows] == ["batch", "call", "batch"]
+
+
+async def test_what_is_mentioned_while_the_store_fails_waits_for_it(journal, stubborn):
+    journal.mention("batch", {"batch": "b"})
+    await journal.flush()
+    journal.mention("batch", {"batch": "c"})
+    stubborn.fails = False
+    await journal.flush()
+
+    entries = await journal.records.entries(Filter(kinds=frozenset({"batch"})))
+    assert {each["batch"] for each in entries} == {"b", "c"}

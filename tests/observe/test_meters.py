@@ -117,6 +117,7 @@ def test_hits_and_misses_are_those_of_tools_with_a_cache():
     kept = of(hit, hit, miss, ended(code="timeout"), refused, is_kept=True)
     assert told(kept, "toolrt_cache_hits_total") == {"t": 2}
     assert told(kept, "toolrt_cache_misses_total") == {"t": 2}
+    assert told(kept, "toolrt_attempts_total") == {"t": 2}
     assert told(of(miss), "toolrt_cache_misses_total") == {}
 
 

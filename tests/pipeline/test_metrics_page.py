@@ -61,7 +61,7 @@ async def calls(rt):
 def shown(text, *, zeros=False):
     """Samples of a page in short, without buckets, sums and what no test can know."""
     samples = (line for line in text.splitlines() if not line.startswith("#"))
-    hidden = re.compile(r"_bucket|_sum|timestamp|_info|\.\d{2,}")
+    hidden = re.compile(r"_bucket|_sum|timestamp|_info|_waiting|\.\d{2,}")
     return [
         line.removesuffix(".0")
         for line in samples

@@ -26,6 +26,7 @@ from toolrt.expressions.templates import (
     compile_template,
     compile_tree,
 )
+from toolrt.manifest.project import ProjectFile
 from toolrt.manifest.target import Target
 
 Effect = Literal["read", "write", "irreversible"]
@@ -133,7 +134,8 @@ class BindContext:
     `visible` are the names that the model may send. `unavailable` says why the tool cannot be
     called for now, and `unavailable_at` where the reason stands, as a path like those of faults.
     `hands_text_on` says that the tool passes a caller's text to an interpreter (P16).
-    `idempotency` are the header and the template of the key that is sent (E11).
+    `idempotency` are the header and the template of the key that is sent (E11). The project's own
+    are `settings`.
     """
 
     tool: str
@@ -156,6 +158,7 @@ class BindContext:
     imports: bool = True
     hands_text_on: bool = False
     idempotency: tuple[str, str] | None = None
+    settings: ProjectFile = field(default_factory=ProjectFile)
 
     def fault(self, code: str, message: str, *path: str | int, **more: Any) -> None:
         """Report a fault at `path` inside the kind's value; `more` as in `Fault`."""

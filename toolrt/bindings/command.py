@@ -46,6 +46,7 @@ def bind(spec: CommandSpec, context: BindContext) -> Execution:
     execution = Execution(spec, context, (program,), arguments)
     if program:
         execution.find(program, context, "argv", 0)
+    if program and not execution.lets_nothing_out:
         _warn_of_code(program, arguments, context)
     return execution
 
@@ -61,7 +62,8 @@ def _warn_of_code(program: str, arguments: Argv, context: BindContext) -> None:
         "caller: unless it says `hitl: none`, this tool asks a person",
         *free.path,
         severity="warning",
-        hint=f"{instead_of_code(program, free.before)}narrow the parameter with `enum`",
+        hint=f"{instead_of_code(program, free.before)}narrow the parameter with `enum`, "
+        "or write `sandbox: {}`",
     )
 
 

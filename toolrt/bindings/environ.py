@@ -8,7 +8,7 @@ import re
 from collections.abc import Mapping
 
 from toolrt.bindings.base import BindContext
-from toolrt.bindings.os_text import encoded, is_system_text
+from toolrt.bindings.os_text import as_text, encoded, is_system_text
 from toolrt.bindings.programs import FIXED_PATH
 from toolrt.core.calls import INSIDE_CALL
 from toolrt.expressions.references import Reference
@@ -101,6 +101,11 @@ class Environ:
         """The declared variables, references as they are written."""
         shown = {name: each.masked(scope) for name, each in self._declared.items() if each}
         return {name: str(text) for name, text in shown.items() if text is not ABSENT}
+
+
+def is_of_the_loader(name: bytes) -> bool:
+    """Whether a variable changes what code a program is made of, before it runs."""
+    return _WHY_CLOSED[0][1].fullmatch(as_text(name)) is not None
 
 
 def _allowed(ours: Mapping[str, str]) -> dict[str, str]:

@@ -21,8 +21,10 @@ from toolrt.bindings.homes import Homes
 from toolrt.bindings.limits import Limits
 from toolrt.bindings.os_text import encoded, is_system_text
 from toolrt.bindings.outputs import Captured
-from toolrt.bindings.process import Finished, ProcessRequest, ProcessRunner
+from toolrt.bindings.process import Finished, Process, ProcessRequest, ProcessRunner
 from toolrt.bindings.programs import find_program, missing
+from toolrt.bindings.sandbox import Sandbox, SandboxRun, check_start
+from toolrt.bindings.sandbox_view import HOME
 from toolrt.core.calls import Invocation
 from toolrt.core.faults import FaultError
 from toolrt.core.results import Answer
@@ -48,7 +50,7 @@ class ExecutionSpec(Spec):
     success: list[ExitCode] = Field(default=[0], min_length=1)
     output: Literal["text", "json", "jsonl", "lines", "csv"] = "text"
     limits: Limits = Limits()
-    sandbox: Any = None
+    sandbox: Sandbox | None = None
 
 
 class Execution:
@@ -75,7 +77,12 @@ class Execution:
         self._success = frozenset(spec.success)
         self._output: Output = spec.output
         self._limits, self._keep_bytes = spec.limits.rlimits(), spec.limits.output
-        _refuse_unfinished(spec, context)
+        self._sandbox: SandboxRun | None = None
+        self._seen: tuple[bytes, ...] = ()
+        if spec.sandbox is not None:
+            size = spec.limits.file_size
+            self._sandbox = SandboxRun(spec.sandbox, context, size, self._success)
+        self._lends_home = self._environ.needs_home and self._sandbox is None
         context.warn_of_unused("name it in a template: as an argument, or under `env` or `stdin`")
 
     def find(self, program: str, context: BindContext, *path: str | int) -> None:
@@ -88,15 +95,24 @@ class Execution:
         if found is None:
             context.unavailable = context.unavailable or missing(program)
         self._executable = os.fsencode(found) if found else encoded(program)
+        if found and self._sandbox is not None:
+            self._seen = self._sandbox.check_program(found, context)
+
+    @property
+    def lets_nothing_out(self) -> bool:
+        """Whether all that leaves a run is what it prints: a sandbox that nothing gets through,
+        and no secret in it (P16).
+        """
+        return self._sandbox is not None and self._sandbox.is_tight and not self._secrets
 
     async def call(self, invocation: Invocation) -> Answer:
         invocation.sent = "never"
         if self._secrets:
             await self._references.prepare(self._secrets, invocation.caller)
-        home = self._homes.lend() if self._environ.needs_home else None
+        home = self._homes.lend() if self._lends_home else None
         take_back = self._homes.take_back
         try:
-            process = self._runner.start(self._request(invocation, home))
+            process = self._start(self._request(invocation, home))
             invocation.sent = "maybe"
             take_back = self._homes.take_back_soon
             finished = await process.finished()
@@ -105,6 +121,8 @@ class Execution:
             if home is not None:
                 take_back(home)
         invocation.sent = "answered"
+        if self._sandbox is not None:
+            check_start(finished)
         return answer(finished, self._success, self._output)
 
     def pretended(self, mock: Mock, _now: Callable[[], float]) -> Answer:
@@ -115,16 +133,24 @@ class Execution:
 
     def preview(self, invocation: Invocation) -> dict[str, Any]:
         scope = self._scope(invocation)
-        return {
+        shown = {
             "argv": [*self._leading, *self._arguments.render(scope)],
             "cwd": self._folder.of(invocation.arguments),
             "env": self._environ.masked(scope),
             "stdin": self._input.masked(scope),
         }
+        return shown if self._sandbox is None else {**shown, "sandbox": self._sandbox.shown}
+
+    def _start(self, request: ProcessRequest) -> Process:
+        if self._sandbox is None:
+            return self._runner.start(request)
+        return self._sandbox.start(self._runner, request, self._seen)
 
     def _request(self, invocation: Invocation, home: str | None) -> ProcessRequest:
         scope = self._scope(invocation)
         argv = (*self._first, *map(encoded, self._arguments.render(scope)))
+        if home is None and self._environ.needs_home:
+            home = HOME
         env = self._environ.render(scope, home, invocation.traceparent)
         check_size(argv, env)
         return ProcessRequest(
@@ -145,15 +171,4 @@ class Execution:
             invocation=invocation,
             vars=self._vars,
             references=self._references,
-        )
-
-
-def _refuse_unfinished(spec: ExecutionSpec, context: BindContext) -> None:
-    if spec.sandbox is not None:
-        context.fault(
-            "unsupported",
-            "`sandbox` does not work in this version, and the tool must not run without it",
-            "sandbox",
-            hint="leave it out to run without a sandbox",
-            on_key=True,
         )

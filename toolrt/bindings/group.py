@@ -7,6 +7,7 @@ member lives, so after the leader is reaped a signal can meet nobody but its own
 import errno
 import os
 from contextlib import suppress
+from typing import ClassVar
 
 LOST = 256
 """The status of a child that somebody else has waited for."""
@@ -16,9 +17,13 @@ FIRST_LOOK_S, LAST_LOOK_S = 0.001, 0.02
 
 
 class Leader:
-    """Our child, the first of its group. `status` is its exit code, minus a signal, or `LOST`."""
+    """Our child, the first of its group. `status` is its exit code, minus a signal, or `LOST`.
+
+    `ends_all` says that whatever it has started ends with it.
+    """
 
     __slots__ = ("pid", "status")
+    ends_all: ClassVar[bool] = False
 
     def __init__(self, pid: int) -> None:
         self.pid = pid

@@ -13,8 +13,11 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 
-Launch = Callable[[bytes, Sequence[bytes], Mapping[bytes, bytes], bytes, tuple[int, int, int]], int]
-"""Executable, arguments, environment, working folder, and stdin, stdout and stderr -> the pid."""
+Launch = Callable[[bytes, Sequence[bytes], Mapping[bytes, bytes], bytes, tuple[int, ...]], int]
+"""Executable, arguments, environment, working folder, and descriptors -> the pid.
+
+The descriptors are for stdin, stdout and stderr; the child gets those that follow as they are.
+"""
 
 _fork_exec: Callable[..., int] = getattr(subprocess, "_fork_exec", subprocess.call)
 _PARAMETERS = (
@@ -37,7 +40,7 @@ def launch_by_popen(
     argv: Sequence[bytes],
     env: Mapping[bytes, bytes],
     cwd: bytes,
-    streams: tuple[int, int, int],
+    streams: tuple[int, ...],
 ) -> int:
     """The pid of the child, which whoever has it waits for. Raises OSError.
 
@@ -51,6 +54,7 @@ def launch_by_popen(
         stdin=streams[0],
         stdout=streams[1],
         stderr=streams[2],
+        pass_fds=streams[3:],
         start_new_session=True,
         umask=_UMASK,
     )
@@ -68,7 +72,7 @@ def launch_directly(
     argv: Sequence[bytes],
     env: Mapping[bytes, bytes],
     cwd: bytes,
-    streams: tuple[int, int, int],
+    streams: tuple[int, ...],
 ) -> int:
     """The same without Popen: what the child says on a pipe that closes at exec is its error."""
     sys.audit("subprocess.Popen", executable, argv, cwd, env)
@@ -97,13 +101,13 @@ def _forked(
     argv: Sequence[bytes],
     env: Mapping[bytes, bytes],
     cwd: bytes,
-    pipes: tuple[int, int, int, int, int],
+    pipes: tuple[int, ...],
 ) -> int:
     """One vfork. What is not given stays as Popen has it: signals are restored, vfork is used."""
-    stdin, stdout, stderr, told, tell = pipes
+    stdin, stdout, stderr, *kept, told, tell = pipes
     variables = [b"%b=%b" % pair for pair in env.items()]
     given = (
-        *(argv, (executable,), True, (tell,), cwd, variables),
+        *(argv, (executable,), True, tuple(sorted((*kept, tell))), cwd, variables),
         *(stdin, -1, -1, stdout, -1, stderr, told, tell),
         *(True, True, -1, None, None, None, _UMASK, None),
     )

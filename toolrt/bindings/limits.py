@@ -104,11 +104,11 @@ def set_limits(pid: int, limits: RLimits, births: Births) -> None:
         pass
     if births.is_last(pid):
         return
-    for child in _children(pid):
+    for child in children(pid):
         set_limits(child, limits, births)
 
 
-def _children(pid: int) -> list[int]:
+def children(pid: int) -> list[int]:
     """The children of a process so far; none where the system does not list them (Linux does)."""
     try:
         listing = os.open(f"/proc/{pid}/task/{pid}/children", os.O_RDONLY)

@@ -68,6 +68,10 @@ class PathRules:
         self._place, self._rules = place, rules
         self._project = from_system(project.absolute())
 
+    def outside(self) -> frozenset[str]:
+        """The roots that lie outside of the project."""
+        return frozenset(r.shown for r in self._rules.values() if r.shown.startswith("/"))
+
     def apply(self, arguments: dict[str, Any]) -> None:
         """Put checked paths in place of the caller's, at any depth.
 

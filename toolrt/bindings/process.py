@@ -14,7 +14,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from toolrt.bindings.exit_watch import Exits, ExitWatch
-from toolrt.bindings.group import FIRST_LOOK_S, LAST_LOOK_S, LOST, Leader
+from toolrt.bindings.group import FIRST_LOOK_S, LAST_LOOK_S, LOST
 from toolrt.bindings.limits import Births
 from toolrt.bindings.oom import OomCount
 from toolrt.bindings.outputs import Captured, Null, Streams
@@ -102,7 +102,8 @@ class Process:
         self._started = time.perf_counter()
         self._streams = _streams(request, loop, self._on_read, runner.null)
         try:
-            self._leader = Leader(spawn(request, self._streams.child_ends(), runner.births))
+            ends = (*self._streams.child_ends(), *request.given)
+            self._leader = request.lead(spawn(request, ends, runner.births))
         except BaseException:
             self._streams.close()
             raise
@@ -171,7 +172,18 @@ class Process:
     def _finish(self) -> None:
         if not self._done.done():
             self._done.set_result(self._finished())
-        self._over()
+        if not self._leader.ends_all or self._leader.is_group_gone():
+            self._over()
+            return
+        self._end_rest()
+
+    def _end_rest(self) -> None:
+        """It has ended by itself, and what it has started does as well: see to it that it has."""
+        self._is_ending = True
+        self._streams.close()
+        self._timer.cancel()
+        self._kill_at, self._look_s = self._loop.time(), LAST_LOOK_S
+        self._look()
 
     def _finished(self) -> Finished:
         status = self._leader.status
@@ -205,6 +217,8 @@ class Process:
         self._look()
 
     def _look(self) -> None:
+        if self._leader.ends_all and self._leader.status is not None:
+            self._kill_at = min(self._kill_at, self._loop.time())  # nobody is left to be waited for
         late_s = self._loop.time() - self._kill_at
         if self._leader.is_group_gone() or late_s > self._patience_s():
             self._over()

@@ -5,9 +5,10 @@ nothing of ours runs between fork and exec. A spawn that fails has touched nothi
 """
 
 import errno
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
+from toolrt.bindings.group import Leader
 from toolrt.bindings.launch import launch
 from toolrt.bindings.limits import Births, RLimits, set_limits
 from toolrt.bindings.os_text import as_text
@@ -22,7 +23,8 @@ class ProcessRequest(NamedTuple):
     Everything is the bytes that the system gets; `os_text.encoded` makes them of texts.
 
     `env` is the whole environment. Without `stdin` the child reads /dev/null. `keep_bytes` of
-    stdout are kept, half from its start and half from its end.
+    stdout are kept, half from its start and half from its end. The child gets the descriptors
+    `given` beside its streams. `lead` makes of its pid who tells how it ends.
     """
 
     executable: bytes
@@ -32,10 +34,12 @@ class ProcessRequest(NamedTuple):
     stdin: bytes | None = None
     limits: RLimits = ()
     keep_bytes: int = 1024**2
+    given: tuple[int, ...] = ()
+    lead: Callable[[int], Leader] = Leader
 
 
-def spawn(request: ProcessRequest, streams: tuple[int, int, int], births: Births) -> int:
-    """The pid of the running child, given its three streams.
+def spawn(request: ProcessRequest, streams: tuple[int, ...], births: Births) -> int:
+    """The pid of the running child, given its three streams and what it gets beside them.
 
     Raises BindingError with `sent="never"`.
     """

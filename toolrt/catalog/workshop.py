@@ -61,5 +61,6 @@ class Workshop:
             targets=self.targets,
             vars=self.files.project.vars,
             imports=self.imports,
+            settings=self.files.project,
             **more,
         )

@@ -89,14 +89,20 @@ class Meter:
         self._latencies: dict[str, Latency] = {}
 
     def note(self, invocation: Invocation, result: ToolResult) -> None:
-        """Count a call that somebody made who uses tools; most went well at the first try."""
-        if invocation.attempts != 1 or invocation.marks is not None or result.status != "success":
+        """Count a call that somebody made who uses tools; most went well at the first try, or were
+        answered without one.
+        """
+        attempts = invocation.attempts
+        if attempts > 1 or invocation.marks is not None or result.status != "success":
             self.add(invocation, result, "caller")
             return
         recent = self._plain.recent
         recent.append(result.time_s)
         self.bytes_ += invocation.shown_bytes
-        if self.is_kept:
+        if not attempts:
+            self.attempts -= 1  # each plain call stands for one
+            self.hits += invocation.is_cached
+        elif self.is_kept:
             self.misses += 1
         if len(recent) > _MOST_RECENT:
             self._plain.settle()

@@ -33,7 +33,9 @@ def seen(held: int, shown: str) -> Sight:
     """The open file, all of it. Raises ToolError where it is too large, or never keeps still."""
     for _ in range(_MOST_TRIES):
         before = os.fstat(held)
-        body = _body(held, shown)
+        if before.st_size > MOST_BYTES:
+            raise _too_large(shown)
+        body = _body(held, shown, before.st_size)
         after = os.fstat(held)
         if marks(before) == marks(after):
             return Sight(body, after)
@@ -42,10 +44,15 @@ def seen(held: int, shown: str) -> Sight:
 
 def check_size(body: bytes) -> bytes:
     """The bytes of a file that is to be written. Raises ToolError where nobody could read it."""
-    if len(body) > MOST_BYTES:
+    check_length(len(body))
+    return body
+
+
+def check_length(count: int) -> None:
+    """Raise ToolError (invalid-arguments) for more than a file may have."""
+    if count > MOST_BYTES:
         message = f"the file would be larger than {MOST_BYTES >> 20} MiB"
         raise ToolError(message, code="invalid-arguments")
-    return body
 
 
 def marks(of: os.stat_result) -> tuple[int, ...]:
@@ -53,13 +60,21 @@ def marks(of: os.stat_result) -> tuple[int, ...]:
     return of.st_dev, of.st_ino, of.st_size, of.st_mtime_ns, of.st_ctime_ns
 
 
-def _body(held: int, shown: str) -> bytes:
+def _body(held: int, shown: str, size: int) -> bytes:
+    """As many bytes as it had a moment ago, so that nobody who adds to it keeps us here; what says
+    that it has none, as files of the system do, is read to its end.
+    """
+    most = size or MOST_BYTES + 1
     pieces: list[bytes] = []
-    size = 0
-    while piece := os.pread(held, _PIECE, size):
+    at = 0
+    while at < most and (piece := os.pread(held, min(_PIECE, most - at), at)):
         pieces.append(piece)
-        size += len(piece)
-        if size > MOST_BYTES:
-            why = f"is larger than {MOST_BYTES >> 20} MiB, the most that is read"
-            raise refusal(shown, "unsupported", why, "search in its folder for what you need")
+        at += len(piece)
+        if at > MOST_BYTES:
+            raise _too_large(shown)
     return b"".join(pieces)
+
+
+def _too_large(shown: str) -> ToolError:
+    why = f"is larger than {MOST_BYTES >> 20} MiB, the most that is read"
+    return refusal(shown, "unsupported", why, "search in its folder for what you need")

@@ -15,6 +15,7 @@ from itertools import count
 from typing import Final
 
 from toolrt.core.calls import Caller
+from toolrt.core.errors import RefusedError
 from toolrt.pipeline.turns import Queue
 from toolrt.schemas.canonical import canonical_json
 from toolrt.stores.base import StoreError
@@ -99,11 +100,10 @@ class Sightings:
 
     @asynccontextmanager
     async def turn(self, resource: str, left_s: float) -> AsyncIterator[None]:
-        """Be the only call that changes it. Raises TimeoutError where others take too long."""
+        """Be the only call that changes it. Raises RefusedError where others take too long."""
         queue = self._queues.setdefault(resource, Queue(1))
         try:
-            async with asyncio.timeout(max(0.0, left_s)):
-                await queue.enter()
+            await _entered(queue, left_s)
             try:
                 yield
             finally:
@@ -144,6 +144,16 @@ class Sightings:
     def _give_up(self, error: StoreError) -> None:
         log.warning("what callers have seen is kept in memory only: %s", error.message)
         self._store = None
+
+
+async def _entered(queue: Queue, left_s: float) -> None:
+    try:
+        async with asyncio.timeout(max(0.0, left_s)):
+            await queue.enter()
+    except TimeoutError:
+        message = "other calls were changing the same thing all the time"
+        hint = "nothing was changed; try again"
+        raise RefusedError(message, code="timeout", hint=hint, retryable=True) from None
 
 
 def _session(caller: Caller) -> str:

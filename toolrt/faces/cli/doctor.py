@@ -68,6 +68,7 @@ def _machine() -> Iterator[Finding]:
         "pidfd", hasattr(os, "pidfd_open") and _has_pidfd(), "ends of processes by polling"
     )
     yield _ability("prlimit", hasattr(resource, "prlimit"), "no limits on processes")
+    yield from _sandboxes()
     yield _open_files()
     yield _temporary_files()
 
@@ -110,6 +111,22 @@ def _has_pidfd() -> bool:
     except OSError:
         return False
     return True
+
+
+def _sandboxes() -> Iterator[Finding]:
+    from toolrt.bindings.bubblewrap import Needs, program  # noqa: PLC0415 - `--help` needs none
+
+    kinds = {
+        "sandbox": Needs(network=False, write=False),
+        "sandbox, network: true": Needs(network=True, write=False),
+        "sandbox, write": Needs(network=False, write=True),
+    }
+    for name, needs in kinds.items():
+        found = program(needs)
+        if found.path:
+            yield Finding(name, "ok", found.path)
+        else:
+            yield Finding(name, "missing", f"{found.why}: {found.detail}")
 
 
 def _open_files() -> Finding:

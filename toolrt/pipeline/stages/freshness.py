@@ -10,6 +10,7 @@ from typing import Final
 from toolrt.catalog.freshness import Freshness
 from toolrt.catalog.snapshot import ToolEntry
 from toolrt.core.calls import Invocation, Sighting
+from toolrt.core.errors import RefusedError
 from toolrt.core.results import Answer, Failure, Outcome
 from toolrt.expressions.scope import ABSENT, Scope
 from toolrt.expressions.slots import as_text
@@ -67,9 +68,8 @@ class _Changing:
         try:
             async with self.sightings.turn(resource, invocation.remaining_s()):
                 return await self._change(resource, invocation)
-        except TimeoutError:
-            message = "other calls were changing the same thing all the time"
-            return Failure("timeout", message, "nothing was changed; try again", retryable=True)
+        except RefusedError as error:
+            return Failure.of(error)
 
     async def _change(self, resource: str, invocation: Invocation) -> Outcome:
         readers, sightings = self.options.read_by, self.sightings

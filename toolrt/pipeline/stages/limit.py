@@ -87,10 +87,13 @@ class _Limiting:
         name = self.entry.name
         session = self.equipment.sessions.of(invocation.caller)
         row = session.row(name)
-        refused = self._refusal(session, row, invocation)
+        refused = self._at_its_end(session, row)
         if refused is not None:
             return refused
         session.calls, row.calls = session.calls + 1, row.calls + 1
+        most = self.bounds.same_error
+        if most is not None and row.failures >= most and row.answered == session.answered:
+            return _failing(self.entry, row, _alternative(self.entry, self.equipment, invocation))
         try:
             outcome = await self.following(invocation)
         except CallError as error:
@@ -104,16 +107,14 @@ class _Limiting:
             session.succeed(name)
         return outcome
 
-    def _refusal(self, session: Session, row: Row, invocation: Invocation) -> Failure | None:
+    def _at_its_end(self, session: Session, row: Row) -> Failure | None:
+        """The refusal of a session that has made its calls; None where it has not."""
         bounds = self.bounds
         if bounds.max_calls is not None and session.calls >= bounds.max_calls:
             return _all_made(bounds.max_calls)
         if bounds.own_calls is not None and row.calls >= bounds.own_calls:
             return _own_made(self.entry, bounds.own_calls)
-        most = bounds.same_error
-        if most is None or row.failures < most or row.answered != session.answered:
-            return None
-        return _failing(self.entry, row, _alternative(self.entry, self.equipment, invocation))
+        return None
 
 
 def _note_failure(session: Session, tool: str, code: str) -> None:
