@@ -102,7 +102,9 @@ async def main() -> None:
         Figure("call + CEL, CPU", "validate + await", cpu_ratio(calls, "ruled", "limit"), 10.0),
         Figure("armed call, CPU", "validate + await", cpu_ratio(calls, "armed", "limit"), 9.0),
         Figure("cache hit, CPU", "validate + await", cpu_ratio(calls, "kept", "limit"), 5.0),
-        Figure("batch of 64, CPU", "the calls, gathered", cpu_ratio(many, "batch", "gathered"), 1.5),
+        Figure(
+            "batch of 64, CPU", "the calls, gathered", cpu_ratio(many, "batch", "gathered"), 1.5
+        ),
         Figure("sync call, CPU", "the thread hop", cpu_ratio(hops, "sync", "hop"), 1.2, 1.0),
     )
 

@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import pytest
+
 from toolrt.core.calls import Caller, Invocation, Sighting
 from toolrt.core.clock import SystemClock
 from toolrt.core.context import Context
@@ -49,12 +51,11 @@ class Desk:
 
     def refused(self, tool, /, *given, **more):
         """The code and the message of a call that must fail."""
-        try:
-            made = self.call(tool, *given, **more)
-        except ToolError as error:
-            assert str(self.project) not in f"{error.message} {error.hint}"
-            return error.code, error.message
-        raise AssertionError(f"it answered {made}")
+        with pytest.raises(ToolError) as caught:
+            self.call(tool, *given, **more)
+        error = caught.value
+        assert str(self.project) not in f"{error.message} {error.hint}"
+        return error.code, error.message
 
     def put(self, name, body=b""):
         """A file in the folder."""

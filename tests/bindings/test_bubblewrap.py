@@ -1,6 +1,5 @@
-import os
-import stat
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -76,9 +75,9 @@ def test_s11_without_any_it_says_how_to_get_one(installed):
     assert "toolrt[sandbox]" in found.detail
 
 
-def test_one_that_cannot_be_run_is_as_good_as_none(installed, tmp_path):
+def test_one_that_cannot_be_run_is_as_good_as_none(installed):
     (path,) = installed("exit 0")
-    os.chmod(path, stat.S_IRUSR, follow_symlinks=False) if os.geteuid() else os.unlink(path)
+    Path(path).unlink()
     assert bubblewrap.program(CLOSED).path is None
 
 
@@ -118,7 +117,7 @@ def test_names_of_the_network_are_shown_where_there_is_one():
         ("/srv/project/run", ()),
         ("/opt/tool/bin/x", ("--ro-bind", "/opt", "/opt")),
         ("/nix/store/abc/bin/x", ("--ro-bind", "/nix/store", "/nix/store")),
-        ("/home/x/bin/y", None),
+        ("/srv/other/y", None),
         ("/usrx/y", None),
     ],
 )

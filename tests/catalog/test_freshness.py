@@ -59,14 +59,12 @@ def test_what_works_is_told_nothing_of(tmp_path):
             ("weak-freshness", "shown]", "a python tool tells one with `Context.saw`")),
         ("{resource: shelf, read_by: [look]}",
             ("unfit-resource", "shelf, read_by: [look]", "write `{{ shelf }}`")),
-        ('{resource: "{{ note }}", read_by: [look]}',
-            ("unfit-resource", '"{{ note }}", read_by: [look]', "require it, or give a default")),
         ('{resource: "{{ call.id }}", read_by: [look]}',
             ("unfit-resource", '"{{ call.id }}", read_by: [look]', "name what is changed")),
         ('{resource: "${env:X}", read_by: [look]}',
             ("disallowed", '"${env:X}", read_by: [look]', "name parameters, such as `{{ path }}`")),
         ('{resource: "{{ shelve }}", read_by: [look]}',
-            ("unknown-name", '{{ shelve }}", read_by: [look]', "did you mean `shelf`?")),
+            ("unknown-name", 'shelve }}", read_by: [look]', "did you mean `shelf`?")),
     ],
 )  # fmt: skip
 def test_what_cannot_work_is_told_at_its_place(tmp_path, written, told):
@@ -77,6 +75,21 @@ def test_a_reader_has_to_take_what_the_thing_is_named_by(tmp_path):
     codes = [each[:2] for each in found(tmp_path, f"{{{SHELF}, read_by: [bare]}}")]
 
     assert codes == [("unfit-link", "bare]"), ("weak-freshness", "bare]")]
+
+
+def test_what_may_be_left_out_names_nothing(tmp_path):
+    text = """
+    description: Fills.
+    parameters: {shelf: {type: string, required: false}}
+    command: [echo, "{{ shelf }}"]
+    freshness: {resource: "{{ shelf }}", read_by: [look]}
+"""
+    tools = f"tools:\n  look: {{python: 'kit:look', effect: read}}\n  fill:{text}"
+    compiled = load(write_files(tmp_path, {"kit.py": KIT, "tools.d/t.yaml": tools}), environ={})
+
+    assert [(each.code, each.hint) for each in compiled.diagnostics] == [
+        ("unfit-resource", "require it, or give a default")
+    ]
 
 
 def test_what_only_reads_has_no_use_for_it(tmp_path):

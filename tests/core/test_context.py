@@ -1,10 +1,11 @@
 import asyncio
 import logging
 import threading
+from pathlib import Path
 
 import pytest
 
-from toolrt.core.calls import Caller, Invocation
+from toolrt.core.calls import Caller, Invocation, Sighting
 from toolrt.core.clock import ManualClock
 from toolrt.core.context import Context
 from toolrt.core.redaction import Redactor
@@ -26,6 +27,18 @@ def test_context_says_who_asked_and_how_long_is_left():
     assert context.deadline_s == 30
     clock.advance(31)
     assert context.deadline_s == 0
+
+
+def test_context_tells_the_version_that_was_seen_and_hears_of_the_next_one():
+    call = invocation()
+    assert Context(call).expected is None
+    Context(call).saw("nobody asked")
+    call.sighting = Sighting("1")
+    context = Context(call, Path("/somewhere"))
+
+    assert (context.expected, context.project) == ("1", Path("/somewhere"))
+    context.saw(2)
+    assert call.sighting == Sighting("1", "2")
 
 
 @pytest.mark.anyio

@@ -46,7 +46,10 @@ def test_json_has_all_results_and_jsonl_one_a_line(batch):
 
 def test_dry_run_shows_the_groups_and_runs_nothing(batch, project):
     text = '[{"tool": "t.add"}, {"tool": "t.add"}, {"id": "n", "tool": "t.nap"}, {"tool": "t.add", "depends_on": ["n"]}]'
-    shown, document = batch(text, "--dry-run"), json.loads(batch(text, "--dry-run", "-o", "json").stdout)
+    shown, document = (
+        batch(text, "--dry-run"),
+        json.loads(batch(text, "--dry-run", "-o", "json").stdout),
+    )
 
     assert shown.stdout == "1. 1 t.add, 2 t.add (2 together)\n2. n t.nap\n3. 4 t.add after n\n"
     assert document["dry_run"] is True
@@ -87,8 +90,21 @@ def test_calls_that_wait_for_people_end_with_6_and_say_how_to_decide(batch, proj
     shown = batch(text)
 
     assert shown.exit_code == 6
-    assert [line.split()[2] for line in shown.stdout.splitlines()] == ["paused", "success", "paused", "not"]
+    assert [line.split()[2] for line in shown.stdout.splitlines()] == [
+        "paused",
+        "success",
+        "paused",
+        "not",
+    ]
     assert shown.stderr.count("toolrt approvals approve ") == 2
+
+
+def test_what_was_cut_can_be_read_on(batch):
+    text = "x" * 60_000
+    shown = batch(json.dumps([{"id": "long", "tool": "t.echo", "arguments": {"text": text}}]))
+
+    assert "long  t.echo  partial" in shown.stdout
+    assert shown.stderr.startswith("partial: long; all of it: toolrt history output ")
 
 
 WRONG = {
@@ -128,7 +144,9 @@ def test_a_file_that_cannot_be_read_is_told(invoke, name):
     assert name in shown.stderr
 
 
-@pytest.mark.parametrize("beside", [("t.add",), ("--json", "{}"), ("--wait",), ("--watch",)], ids=str)
+@pytest.mark.parametrize(
+    "beside", [("t.add",), ("--json", "{}"), ("--wait",), ("--watch",)], ids=str
+)
 def test_what_is_for_one_call_does_not_go_with_a_batch(invoke, beside):
     shown = invoke("run", *beside, "--batch", "x.json")
 

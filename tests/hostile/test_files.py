@@ -72,7 +72,9 @@ def cases():
     yield Case("B30 by a magic link", "magic", "BLOCK", {"path": "cwd/toolrt.yaml"})
     yield Case("B30 by a descriptor", "magic", "BLOCK", {"path": "fd/0"})
     for tool in ("read", "edit_unseen", "write"):
-        yield Case(f"B31 a pipe, {tool}", tool, "NOT_REGULAR", {"path": "pipe", **MORE.get(tool, {})})
+        yield Case(
+            f"B31 a pipe, {tool}", tool, "NOT_REGULAR", {"path": "pipe", **MORE.get(tool, {})}
+        )
     for tool in ("edit_unseen", "write"):
         yield Case(f"B35 a hard link, {tool}", tool, "BLOCK", {"path": "hard", **MORE[tool]})
     yield Case("B+ the pattern of a glob", "glob", "INV", {"pattern": "../*"})
@@ -112,7 +114,7 @@ def canary(project):
     """What lies outside is after each test what it was before."""
     yield
     assert (project / "outside" / "canary").read_text() == CANARY
-    assert os.listdir(project / "outside") == ["canary"]
+    assert [each.name for each in (project / "outside").iterdir()] == ["canary"]
 
 
 def called(project, tool, *options, **arguments):
@@ -132,7 +134,9 @@ def test_a_hostile_path_comes_to_what_it_must(project, case):
 
 
 @pytest.mark.parametrize("options", [[], ["-o", "json"]], ids=["text", "json"])
-@pytest.mark.parametrize(("tool", "more"), [("list", {}), ("glob", {"pattern": "**"}), ("grep", {"pattern": "a$"})])
+@pytest.mark.parametrize(
+    ("tool", "more"), [("list", {}), ("glob", {"pattern": "**"}), ("grep", {"pattern": "a$"})]
+)
 def test_b33_an_evil_name_is_shown_escaped(project, options, tool, more):
     seen = called(project, tool, *options, **more)
 
@@ -142,7 +146,9 @@ def test_b33_an_evil_name_is_shown_escaped(project, options, tool, more):
     assert r"a\nb\x1b[2J\u202e" in seen.stdout.replace("\\\\", "\\")
 
 
-@pytest.mark.parametrize("path", ["secret/f", "./secret/f", "secret//f", "secret/./f", ".//secret/f"])
+@pytest.mark.parametrize(
+    "path", ["secret/f", "./secret/f", "secret//f", "secret/./f", ".//secret/f"]
+)
 def test_f2_a_rule_sees_the_one_spelling_of_a_path(project, path):
     seen = called(project, "guarded", "-o", "json", path=path)
 

@@ -4,7 +4,6 @@ import os
 from base64 import b64encode
 
 from manifest.key_case import (
-    Later,
     Works,
     Wrong,
     data,

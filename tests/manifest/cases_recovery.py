@@ -57,6 +57,28 @@ def failing(keys: str) -> Files:
     return with_other(http("", f"retry: none\n{keys}", "down"))
 
 
+def watched(keys: str) -> Files:
+    """A tool that changes something, and two that show it."""
+    return file(f"""
+        defaults: {{parameters: {{a: {{type: string, default: x}}}}, description: T., python: {{call: "kit:echo"}}}}
+        tools:
+          t: {{python: {{}}, {keys}}}
+          u: {{python: {{}}, effect: read}}
+          v: {{python: {{}}, effect: read}}
+        """)
+
+
+def after(reader: str | None, **arguments: Any) -> Look:
+    """What the call comes to once one of the others was called."""
+
+    async def look(bench: Bench) -> Any:
+        if reader is not None:
+            await bench.call(arguments, reader)
+        return await failure()(bench)
+
+    return look
+
+
 def lost(keys: str) -> Files:
     """A tool whose service does something and cuts the connection."""
     return with_other(http(POST, f"retry: none\n{keys}", "reset"))
@@ -108,6 +130,16 @@ RECOVERY: list[Works | Wrong] = [
     Wrong("tool.verify.tool", command("verify: {tool: §u, applied_when: result.x}"), "no-such-tool"),
     Wrong("tool.verify.applied_when",
         with_other(command("verify: {tool: u, applied_when: result.x.§}")), "invalid-condition"),
+    Works("tool.freshness", watched("«freshness: {resource: '{{ a }}', read_by: [u]}»"),
+        after(None), "conflict", "success"),
+    Works("tool.freshness.resource", watched("freshness: {resource: «'{{ a }}'¦room», read_by: [u]}"),
+        after("u", a="other"), "conflict", "success"),
+    Works("tool.freshness.read_by", watched("freshness: {resource: '{{ a }}', read_by: [«u¦v»]}"),
+        after("u"), "success", "conflict"),
+    Wrong("tool.freshness.resource",
+        watched("freshness: {resource: '{{ §b }}', read_by: [u]}"), "unknown-name"),
+    Wrong("tool.freshness.read_by", watched("freshness: {resource: '{{ a }}', read_by: [§w]}"),
+        "no-such-tool"),
     Works("tool.poll tool.poll.tool",
         with_other(http("", "«poll: {tool: u, every: 5s, until: 'true'}»")), data("target"),
         "/u?a=x", "/echo", held=True),

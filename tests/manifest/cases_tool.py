@@ -414,8 +414,6 @@ LATER = [
     Wrong("tool.poll.args", command("poll: {tool: u, args: §a, every: 1s, until: a}")),
     Wrong("tool.poll.every", command("poll: {tool: u, every: §often, until: a}"), "invalid-duration"),
     Wrong("tool.poll.until", command("poll: {tool: u, every: 1s, until: §[a]}")),
-    Later("tool.freshness tool.freshness.resource tool.freshness.read_by",
-        command("§freshness: {resource: path, read_by: [u]}"), "freshness"),
     Wrong("tool.freshness", command("freshness: §path")),
     Wrong("tool.freshness.resource", command("freshness: {resource: §[a], read_by: [u]}")),
     Wrong("tool.freshness.read_by", command("freshness: {resource: a, read_by: §u}")),

@@ -30,7 +30,6 @@ from toolrt.manifest.project import ProjectFile
 from toolrt.manifest.target import Target
 from toolrt.manifest.tool import ToolManifest, ToolsFile
 
-
 SANDBOX = program(Needs(network=False, write=True))
 
 

@@ -55,9 +55,18 @@ def test_places_do_not_overlap(desk):
     ("old", "hint"),
     [
         ("the quick brown fix", "closest is line 2: the quick brown fox"),
-        ("  the  quick brown fox", "at line 2 it stands with other white space: copy it from there"),
-        ("the quick\tbrown fox\njumps", "at line 2 it stands with other white space: copy it from there"),
-        ("nothing like it at all", "read the file again, and copy the text exactly, white space included"),
+        (
+            "  the  quick brown fox",
+            "at line 2 it stands with other white space: copy it from there",
+        ),
+        (
+            "the quick\tbrown fox\njumps",
+            "at line 2 it stands with other white space: copy it from there",
+        ),
+        (
+            "nothing like it at all",
+            "read the file again, and copy the text exactly, white space included",
+        ),
         ("\n\n\n", "read the file again, and copy the text exactly, white space included"),
     ],
 )

@@ -53,7 +53,7 @@ def test_f1_h29_a_folder_swapped_with_a_link_never_leads_outside(desk):
             try:
                 said = desk.call(*(("read", "d/f"), ("grep", ".", "d/f"))[number % 2])
             except ToolError as error:
-                assert error.code in {"blocked-target", "not-found", "access-denied"}
+                assert error.code in {"blocked-target", "not-found"}  # noqa: PT017 - either may be
                 came["refused"] += 1
                 continue
             assert SECRET.decode() not in str(said)
@@ -75,7 +75,7 @@ def test_f1_h29_what_is_written_meanwhile_stays_inside(desk):
                 desk.call("create", f"d/new/{number}", text="")
 
     assert (desk.outside / "f").read_bytes() == SECRET
-    assert os.listdir(desk.outside) == ["f"]
+    assert [each.name for each in desk.outside.iterdir()] == ["f"]
 
 
 def test_f1_h29_a_file_swapped_with_a_link_is_replaced_or_left_alone(desk):

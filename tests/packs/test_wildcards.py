@@ -38,7 +38,9 @@ def test_a_pattern_matches_whole_paths(pattern, path, matches):
     assert is_matched(path.split("/"), parts_of_pattern(pattern)) is matches
 
 
-@pytest.mark.parametrize("pattern", ["", ".", "./", "/etc/*", "../*", "a/../b", "a/" * 100, "x" * 2000])
+@pytest.mark.parametrize(
+    "pattern", ["", ".", "./", "/etc/*", "../*", "a/../b", "a/" * 100, "x" * 2000]
+)
 def test_a_pattern_that_could_match_nothing_inside_is_refused(pattern):
     with pytest.raises(ToolError) as caught:
         parts_of_pattern(pattern)

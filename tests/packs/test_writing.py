@@ -23,7 +23,12 @@ ROOT = Path(__file__).parent.parent.parent
 
 def writer(desk, sort, *numbers):
     """A process that writes in the same folder, once it has begun."""
-    command = [sys.executable, Path(__file__).with_name("writer.py"), desk.project, *map(str, numbers)]
+    command = [
+        sys.executable,
+        Path(__file__).with_name("writer.py"),
+        desk.project,
+        *map(str, numbers),
+    ]
     path = os.pathsep.join((str(ROOT), str(ROOT / "tests")))
     made = subprocess.Popen(
         command,
@@ -140,7 +145,7 @@ def test_f3_a_kill_leaves_the_old_file_or_the_new_one_and_no_draft(folder, draft
     desk, luck = Desk(folder), random.Random(SEED)
     desk.put("f", "0" * SIZE)
 
-    for _ in range(amount(5, 1000)):
+    for _ in range(amount(3, 1000)):
         with writer(desk, drafted) as child:
             time.sleep(luck.uniform(0, 0.01))
             child.send_signal(signal.SIGKILL)
@@ -185,7 +190,11 @@ def test_f4_h38_the_same_size_and_time_do_not_hide_a_change(desk):
     os.utime(path, ns=(at.st_atime_ns, at.st_mtime_ns))
     after = path.stat()
 
-    assert (after.st_size, after.st_mtime_ns, after.st_ino) == (at.st_size, at.st_mtime_ns, at.st_ino)
+    assert (after.st_size, after.st_mtime_ns, after.st_ino) == (
+        at.st_size,
+        at.st_mtime_ns,
+        at.st_ino,
+    )
     assert desk.refused("write", "f", text="three", expected=seen)[0] == "conflict"
     assert desk.body("f") == b"two"
 
@@ -278,11 +287,11 @@ def test_edits_of_many_threads_all_count(desk, drafted):
 
 
 @pytest.mark.realtime
-def test_edits_of_many_processes_all_count(folder, drafted):
+def test_edits_of_many_processes_all_count(folder):
     desk, count = Desk(folder), amount(40, 4000)
     desk.put("f", "".join(f"<{n}>" for n in range(count)))
 
-    children = [writer(desk, drafted, first, count) for first in range(WRITERS)]
+    children = [writer(desk, "without a name", first, count) for first in range(WRITERS)]
     for each in children:
         each.communicate()
     assert [each.returncode for each in children] == [0] * WRITERS

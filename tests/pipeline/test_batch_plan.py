@@ -136,7 +136,9 @@ async def test_the_nearest_key_and_id_are_told(runtime):
     with pytest.raises(RefusedError) as key:
         runtime.plan_many([{"tol": "read"}])
     with pytest.raises(RefusedError) as id_:
-        runtime.plan_many([{"id": "first", "tool": "read"}, {"tool": "read", "depends_on": ["fist"]}])
+        runtime.plan_many(
+            [{"id": "first", "tool": "read"}, {"tool": "read", "depends_on": ["fist"]}]
+        )
 
     assert key.value.hint == "did you mean `tool`?"
     assert id_.value.hint == "did you mean `first`?"

@@ -116,7 +116,10 @@ async def test_m19_what_was_never_read_is_not_edited():
 async def test_m19_what_was_read_is_edited_again_and_again():
     async with opened() as runtime:
         await read(runtime)
-        results = [code(await edit(runtime, *pair)) for pair in ("12", ("two", "2"), ("2", "3"), ("3", "4"))]
+        results = [
+            code(await edit(runtime, *pair))
+            for pair in ("12", ("two", "2"), ("2", "3"), ("3", "4"))
+        ]
         after = body(runtime)
         again = await runtime.call("files.write", {"path": "f", "text": "new"}, ANN)
 

@@ -33,7 +33,9 @@ def failing(code: str) -> Any:
 
 
 def files(limits: str = "", settings: str = "", tools: str = TOOLS) -> dict[str, str]:
-    policies = "\n".join(filter(None, [limits and f"limits: {limits}", settings and f"settings: {settings}"]))
+    policies = "\n".join(
+        filter(None, [limits and f"limits: {limits}", settings and f"settings: {settings}"])
+    )
     return {"tools.d/t.yaml": tools, "policies.d/p.yaml": policies or "default: allow"}
 
 
@@ -56,7 +58,9 @@ async def ends(runtime: Runtime, *calls: Any, caller: Caller | None = None) -> l
     for each in calls:
         tool, *x = each if isinstance(each, tuple) else (each,)
         result = await runtime.call(tool, {"x": x[0]} if x else {}, caller)
-        found.append(result.error.details.get("limit", result.error.code) if result.error else result.status)
+        found.append(
+            result.error.details.get("limit", result.error.code) if result.error else result.status
+        )
     return found
 
 
@@ -96,7 +100,9 @@ async def test_sessions_are_apart_and_so_are_callers_and_tenants():
 @pytest.mark.parametrize("count", [1, 5, 40])
 async def test_u52_the_limit_is_exact_however_many_call_at_once(count):
     async with opened("{max_calls: 5}") as (runtime, calls):
-        results = await runtime.call_many([{"tool": "a", "arguments": {"x": x}} for x in range(count)])
+        results = await runtime.call_many(
+            [{"tool": "a", "arguments": {"x": x}} for x in range(count)]
+        )
         more = await asyncio.gather(*(runtime.call("c", {}) for _ in range(20)))
 
     assert len(calls) == 5
@@ -110,7 +116,10 @@ async def test_the_smallest_limit_of_several_files_holds():
 
 
 async def test_a_setting_limits_the_calls_of_its_tools_each_by_itself():
-    async with opened("{max_calls: 4}", "[{tools: [a, c], limits: {max_calls: 1}}]") as (runtime, _):
+    async with opened("{max_calls: 4}", "[{tools: [a, c], limits: {max_calls: 1}}]") as (
+        runtime,
+        _,
+    ):
         assert await ends(runtime, "a", "a", "c", "c", "b") == [OK, ALL, OK, ALL, OK]
         refused = (await runtime.call("a", {})).error
 
@@ -128,7 +137,9 @@ async def test_a_setting_for_some_callers_holds_for_these():
 async def test_counts_survive_a_reload():
     async with opened("{max_calls: 2}") as (runtime, _):
         assert await ends(runtime, "a") == [OK]
-        (runtime.project / "policies.d" / "p.yaml").write_text("limits: {max_calls: 2, same_call: 9}")
+        (runtime.project / "policies.d" / "p.yaml").write_text(
+            "limits: {max_calls: 2, same_call: 9}"
+        )
         assert (await runtime.reload()).is_new
         assert await ends(runtime, "a", "a") == [OK, ALL]
 

@@ -9,7 +9,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -20,6 +20,7 @@ from toolrt.bindings.sandbox_view import COMMON, private, system, walls
 
 _PATIENCE_S: Final = 10.0
 _SIZE: Final = 1024**2
+_PLACE: Final = "/tmp/tried"  # noqa: S108 (the sandbox's own)
 _FORBIDDEN: Final = ("namespace", "uid map", "not permitted", "permission denied", "no permissions")
 
 
@@ -76,24 +77,39 @@ def _tried(path: str, needs: Needs) -> str | None:
         return "there is no program `true` to try it with"
     options = (*walls(needs.network), *system(needs.network), *private(_SIZE))
     with _folders(needs) as opened:
-        binds = [each for fd in opened for each in ("--bind-fd", str(fd), "/tmp/tried")]  # noqa: S108
+        binds = [each for fd in opened for each in ("--bind-fd", str(fd), _PLACE)]
         command = [path, *options, *binds, *map(os.fsdecode, COMMON), "--", true]
         try:
-            ended = subprocess.run(  # noqa: S603 (argv only, nothing of it is a caller's)
-                command,
-                env={},
-                stdin=subprocess.DEVNULL,
-                capture_output=True,
-                pass_fds=opened,
-                timeout=_PATIENCE_S,
-                check=False,
-            )
+            code, written = _run(command, opened)
         except (OSError, subprocess.TimeoutExpired) as error:
             return str(error)
-    if ended.returncode == 0:
+    if code == 0:
         return None
-    said = ended.stderr.decode("utf-8", "replace").strip().splitlines()
-    return said[-1] if said else f"it ended with {ended.returncode}"
+    said = written.decode("utf-8", "replace").strip().splitlines()
+    return said[-1] if said else f"it ended with {code}"
+
+
+def _run(command: list[str], opened: tuple[int, ...]) -> tuple[int, bytes]:
+    """Exit code and stderr. Raises OSError, TimeoutExpired."""
+    child = subprocess.Popen(  # noqa: S603 (argv only, nothing of it is a caller's)
+        command,
+        env={},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        pass_fds=opened,
+        start_new_session=True,
+    )
+    with child:
+        try:
+            written = child.communicate(timeout=_PATIENCE_S)[1]
+        except subprocess.TimeoutExpired:
+            child.kill()
+            raise
+    with suppress(ChildProcessError):  # its first process outlives it, and may be ours then
+        while os.waitpid(-child.pid, 0):
+            pass
+    return child.returncode, written
 
 
 @contextmanager

@@ -124,7 +124,7 @@ class _Serving:
             key: tuple(each) if isinstance(each, list) else each
             for key, each in call["caller"].items()
         }
-        return Invocation(
+        made = Invocation(
             call_id=call["call_id"],
             tool=call["tool"],
             arguments=call["arguments"],
@@ -132,10 +132,10 @@ class _Serving:
             clock=clock,
             started=now,
             deadline=now + call["remaining_s"],
-            idempotency_key=call["idempotency_key"],
-            sighting=sighting,
             on_progress=lambda *told: self.send({"progress": told, "number": number}),
         )
+        made.idempotency_key, made.sighting = call["idempotency_key"], sighting
+        return made
 
 
 class _Forward(logging.Handler):

@@ -9,7 +9,9 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
-HOME: Final = "/tmp/.home"  # noqa: S108 (the sandbox's own)
+_TMP: Final = "/tmp"  # noqa: S108 (the sandbox's own)
+_SHARED: Final = "/dev/shm"  # noqa: S108 (the sandbox's own)
+HOME: Final = f"{_TMP}/.home"
 """HOME of a run, unless the tool declares one."""
 
 _WALLS: Final = (
@@ -31,7 +33,7 @@ _ETC_OF_NETWORK: Final = """
     pki/tls/certs pki/ca-trust/extracted pki/java ca-certificates/extracted
 """
 """Each costs a run some hundredth of what the whole sandbox does."""
-_MADE: Final = ("/usr", "/etc", "/proc", "/dev", "/tmp", "/var/tmp")  # noqa: S108 (the sandbox's own)
+_MADE: Final = ("/usr", "/etc", "/proc", "/dev", _TMP, f"/var{_TMP}")
 _LEAST: Final = 4096
 """What a size of 0 would mean for bubblewrap is no limit."""
 
@@ -65,8 +67,8 @@ def private(size: int) -> tuple[str, ...]:
     most = str(max(size, _LEAST))
     return (
         *("--proc", "/proc", "--remount-ro", "/proc"),
-        *("--dev", "/dev", "--size", most, "--tmpfs", "/dev/shm", "--remount-ro", "/dev"),  # noqa: S108
-        *("--size", most, "--tmpfs", "/tmp", "--dir", HOME, "--symlink", "../tmp", "/var/tmp"),  # noqa: S108
+        *("--dev", "/dev", "--size", most, "--tmpfs", _SHARED, "--remount-ro", "/dev"),
+        *("--size", most, "--tmpfs", _TMP, "--dir", HOME, "--symlink", f"..{_TMP}", f"/var{_TMP}"),
     )
 
 
@@ -89,7 +91,7 @@ def covers_the_system(folder: str) -> bool:
 def _as_it_is(place: str) -> tuple[str, ...]:
     if os.path.islink(place):  # noqa: PTH114 (plain texts)
         return ("--symlink", os.readlink(place), place)  # noqa: PTH115 (plain texts)
-    return ("--ro-bind", place, place) if os.path.isdir(place) else ()  # noqa: PTH112
+    return ("--ro-bind", place, place) if os.path.isdir(place) else ()  # noqa: PTH112 (a plain text)
 
 
 def _setting(file: Path) -> tuple[str, ...]:

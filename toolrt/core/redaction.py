@@ -132,7 +132,7 @@ class Redactor:
         """The items of a list; where they are texts, without the secrets that go on from one to the
         next, as in the lines of a file.
         """
-        if len(items) < 2 or not all(isinstance(each, str) for each in items):  # noqa: PLR2004
+        if len(items) < 2 or not all(isinstance(each, str) for each in items):  # noqa: PLR2004 - there is a next one
             return items
         whole = "".join(items)
         spans = self._spans(whole) or self._spans_behind(whole)

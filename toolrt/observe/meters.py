@@ -92,8 +92,9 @@ class Meter:
         """Count a call that somebody made who uses tools; most went well at the first try, or were
         answered without one.
         """
-        attempts = invocation.attempts
-        if attempts > 1 or invocation.marks is not None or result.status != "success":
+        attempts, marks = invocation.attempts, invocation.marks
+        has_way = marks is not None and "fallback" in marks
+        if attempts > 1 or has_way or result.status != "success":
             self.add(invocation, result, "caller")
             return
         recent = self._plain.recent

@@ -10,7 +10,8 @@ from toolrt.packs.versions import Sight, check_length, check_size
 _MOST_LINES: Final = 5000
 _LONGEST_LINE: Final = 200
 """What is looked through for something close; more would take too long."""
-_LEAST_LIKENESS: Final = 0.3
+_LEAST_LIKENESS: Final = 0.5
+"""The share of it that has to be there."""
 _MOST_WANTED: Final = 100
 _MOST_PLACES: Final = 10
 _READ_AGAIN: Final = "read the file again, and copy the text exactly, white space included"
@@ -88,27 +89,27 @@ def _nearest(text: str, old: str) -> str:
     for number, line in enumerate(known):
         if line == wanted[0] and known[number : number + len(wanted)] == wanted:
             return f"at line {number + 1} it stands with other white space: copy it from there"
-    number = _closest(first[:_LONGEST_LINE], known)
-    if number is None:
+    at = _closest(first[:_LONGEST_LINE], known)
+    if at is None:
         return _READ_AGAIN
-    line = visible(lines[number].strip()[:_LONGEST_LINE])
-    return f"closest is line {number + 1}: {line}"
+    return f"closest is line {at + 1}: {visible(lines[at].strip()[:_LONGEST_LINE])}"
 
 
 def _closest(wanted: str, known: list[str]) -> int | None:
-    """The line that shares most of its runs of three characters with `wanted`: in linear time."""
+    """The line that holds most of the runs of three characters of `wanted`: in linear time."""
     runs = _runs(wanted)
-    best, closest = _LEAST_LIKENESS, None
+    best, closest = (_LEAST_LIKENESS * len(runs), 0), None
     for number, line in enumerate(known):
         own = _runs(line)
-        likeness = len(runs & own) / (len(runs | own) or 1)
+        likeness = len(runs & own), -len(own)  # of two that hold as many the shorter one
         if likeness > best:
             best, closest = likeness, number
     return closest
 
 
 def _runs(line: str) -> set[str]:
-    return {line[at : at + 3] for at in range(len(line) - 2)}
+    folded = line.casefold()
+    return {folded[at : at + 3] for at in range(len(folded) - 2)}
 
 
 def _squeezed(line: str) -> str:

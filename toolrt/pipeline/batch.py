@@ -108,9 +108,9 @@ class _Batch:
             "tenant": _short(caller.tenant),
             "session": _short(caller.session),
         }
-        plan = self._plan.document()
-        calls = [{**each, "tool": _short(each["tool"])} for each in plan["calls"]]
-        return {"batch": self.id, "caller": told, **plan, "calls": calls}
+        waiting = {each.id: each.depends_on for each in self._plan.calls if each.depends_on}
+        groups = [[each.id for each in group] for group in self._plan.groups]
+        return {"batch": self.id, "caller": told, "groups": groups, "depends_on": waiting}
 
     async def results(self) -> list[ToolResult]:
         for group in self._plan.groups:

@@ -4,10 +4,11 @@ Calls that only read are done together where they stand side by side; every othe
 itself, in the order of the request. Who depends on another waits for it, wherever it stands.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
 from heapq import heapify, heappop, heappush
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from toolrt.catalog.snapshot import Snapshot
 from toolrt.core.calls import Caller, Invocation
@@ -22,15 +23,18 @@ AT_ONCE: Final = 16
 
 MOST_CALLS: Final = 1000
 
-_KEYS = ("id", "tool", "arguments", "depends_on")
+_KEYS = frozenset({"id", "tool", "arguments", "depends_on"})
 _LONGEST_ID = 200
 
 
-@dataclass(frozen=True, slots=True)
-class BatchCall:
+AtOnce = Callable[[str], int]
+"""How many calls of the tool of that name may run together."""
+
+
+class BatchCall(NamedTuple):
     """One call of a batch. `refusal` says why its arguments could not be read.
 
-    `is_concurrent`: calls beside it may run at the same time, up to `at_once` of the same tool.
+    `at_once` calls of its tool may run together and beside others; 0: it runs by itself.
     """
 
     id: str
@@ -38,8 +42,7 @@ class BatchCall:
     arguments: Any
     depends_on: tuple[str, ...] = ()
     refusal: RefusedError | None = None
-    is_concurrent: bool = False
-    at_once: int = 1
+    at_once: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,47 +71,58 @@ def planned(
     Raises:
         RefusedError: they are no batch; `details.call` is the number of the one at fault, from 1.
     """
-    read = read_calls(calls)
     looking = Invocation("", "", {}, caller, clock, 0.0, 0.0)
-    found = tuple(read if serial else (_looked_up(each, snapshot, looking) for each in read))
-    return BatchPlan(found, tuple(_groups(_ordered(found))))
+
+    @cache
+    def at_once(tool: str) -> int:
+        return 0 if serial else _at_once(snapshot, tool, looking)
+
+    read = tuple(_read_all(calls, at_once))
+    return BatchPlan(read, tuple(_groups(_ordered(read))))
 
 
-def read_calls(calls: object) -> list[BatchCall]:
-    """Each call with its id; those without one are numbered.
-
-    Raises RefusedError as `planned` does.
-    """
+def _read_all(calls: object, at_once: AtOnce) -> list[BatchCall]:
+    """Each call with its id; those without one are numbered."""
     if not isinstance(calls, Sequence) or isinstance(calls, str | bytes | bytearray):
         raise _refused("a batch is a list of calls", hint=_SHAPE)
     if len(calls) > MOST_CALLS:
         raise _refused(f"a batch has at most {MOST_CALLS} calls, this one {len(calls)}")
-    read = [_read(each, number) for number, each in enumerate(calls, 1)]
-    _refuse_twins(read)
+    read = [_read(each, number, at_once) for number, each in enumerate(calls, 1)]
+    ids = {each.id for each in read}
+    if len(ids) < len(read):
+        _refuse_twins(read)
     for number, call in enumerate(read, 1):
-        _check_dependencies(call, number, [each.id for each in read])
+        if call.depends_on:
+            _check_dependencies(call, number, ids)
     return read
 
 
 _SHAPE = 'write [{"tool": "files.size", "arguments": {"path": "note.md"}}, …]'
 
 
-def _read(written: object, number: int) -> BatchCall:
-    if not isinstance(written, Mapping):
+def _read(written: object, number: int, at_once: AtOnce) -> BatchCall:
+    if not isinstance(written, dict | Mapping):
         raise _refused(f"call {number} is no object", number, _SHAPE)
-    for key in written:
-        if key not in _KEYS:
-            hint = did_you_mean(str(key), _KEYS) or f"a call has {', '.join(_KEYS)}"
-            raise _refused(f"call {number} has no key `{str(key)[:100]}`", number, hint)
+    if not written.keys() <= _KEYS:
+        raise _unknown_key(written, number)
     arguments, refusal = _arguments(written.get("arguments", {}))
     tool = written.get("tool", "")
+    if not isinstance(tool, str):
+        tool = f"<{type(tool).__name__}>"
     return BatchCall(
-        _id(written.get("id", str(number)), number),
-        tool if isinstance(tool, str) else f"<{type(tool).__name__}>",
+        _id(written["id"], number) if "id" in written else str(number),
+        tool,
         arguments,
-        _dependencies(written.get("depends_on", []), number),
+        _dependencies(written["depends_on"], number) if "depends_on" in written else (),
         refusal,
+        at_once(tool) if isinstance(arguments, dict | Mapping) else 0,
     )
+
+
+def _unknown_key(written: Mapping[Any, Any], number: int) -> RefusedError:
+    key = next(str(each) for each in written if each not in _KEYS)
+    hint = did_you_mean(key, sorted(_KEYS)) or f"a call has {', '.join(sorted(_KEYS))}"
+    return _refused(f"call {number} has no key `{key[:100]}`", number, hint)
 
 
 def _arguments(written: object) -> tuple[Any, RefusedError | None]:
@@ -144,31 +158,32 @@ def _refuse_twins(calls: Iterable[BatchCall]) -> None:
         first[call.id] = number
 
 
-def _check_dependencies(call: BatchCall, number: int, ids: Sequence[str]) -> None:
+def _check_dependencies(call: BatchCall, number: int, ids: set[str]) -> None:
     for each in call.depends_on:
         if each == call.id:
             raise _refused(f"call {number} (`{call.id}`) depends on itself", number)
-    for each in set(call.depends_on).difference(ids):
-        hint = did_you_mean(each, ids) or "`depends_on` names calls of the same batch"
+    for each in set(call.depends_on) - ids:
+        hint = did_you_mean(each, sorted(ids)) or "`depends_on` names calls of the same batch"
         message = f"call {number} (`{call.id}`) depends on `{each[:100]}`, which is no call here"
         raise _refused(message, number, hint)
 
 
-def _looked_up(call: BatchCall, snapshot: Snapshot, looking: Invocation) -> BatchCall:
-    """The call with what its tool says of running beside others; alone where nobody can know."""
-    entry = snapshot.tools.get(call.tool)
-    if entry is None or not isinstance(call.arguments, Mapping):
-        return call
+def _at_once(snapshot: Snapshot, tool: str, looking: Invocation) -> int:
+    """How many calls of a tool run beside others; 0 where it runs alone, or nobody can know."""
+    entry = snapshot.tools.get(tool)
+    if entry is None or not is_visible(entry, looking):
+        return 0
     entry = entry.for_caller(looking)
     written = entry.manifest.concurrency
-    if entry.effect != "read" or written == "serial" or not is_visible(entry, looking):
-        return call
-    at_once = AT_ONCE if written is None else min(written, AT_ONCE)
-    return replace(call, is_concurrent=True, at_once=at_once)
+    if entry.effect != "read" or written == "serial":
+        return 0
+    return AT_ONCE if written is None else min(written, AT_ONCE)
 
 
 def _ordered(calls: Sequence[BatchCall]) -> list[BatchCall]:
     """As close to the order of the request as dependencies let them be. Raises RefusedError."""
+    if not any(call.depends_on for call in calls):
+        return list(calls)
     places = {call.id: at for at, call in enumerate(calls)}
     missing = [len(call.depends_on) for call in calls]
     dependents: list[list[int]] = [[] for _ in calls]
@@ -209,11 +224,11 @@ def _groups(ordered: Iterable[BatchCall]) -> Iterable[tuple[BatchCall, ...]]:
     group: list[BatchCall] = []
     ids: set[str] = set()
     for call in ordered:
-        if not call.is_concurrent or not ids.isdisjoint(call.depends_on):
+        if not call.at_once or not ids.isdisjoint(call.depends_on):
             if group:
                 yield tuple(group)
             group, ids = [], set()
-        if not call.is_concurrent:
+        if not call.at_once:
             yield (call,)
             continue
         group.append(call)

@@ -124,16 +124,16 @@ class Gateway:
             started,
             snapshot.generation,
             on_progress,
-            marks=marks,
         )
+        if marks is not None:
+            invocation.marks = marks
         plan: Plan | None = None
         try:
             plan = self._plans.get(name) if snapshot is self._planned else None
             if plan is None:
                 plan = self._plan(snapshot, name, invocation)
-            if not plan.is_open:
+            if not plan.is_open or caller.may is not MAY_CALL:
                 plan = plan.admit(invocation, snapshot)
-            if caller.may is not MAY_CALL:
                 refuse_without_right(invocation)
             invocation.deadline = started + plan.total_s
             chain = plan.chain
@@ -145,11 +145,11 @@ class Gateway:
         except Exception as error:  # the outer ring: a bug of ours ends the call, not the process
             log.exception("a bug ended call %s of %r", invocation.call_id, name)
             result = failed_result(invocation, without_surrogates(name), _bug(error))
+        meter, tool = (plan.meter, plan.told) if plan else (self._unknown, None)
         if _is_logged(logging.INFO):
-            self._log.write(invocation, result, plan.told if plan else None)
-        meter = self._unknown if plan is None else plan.meter
+            self._log.write(invocation, result, tool)
         meter.note(invocation, result)
-        if self._note(invocation, result, plan.told if plan else None):
+        if self._note(invocation, result, tool):
             await self._journal.relief()
         return result
 

@@ -13,7 +13,7 @@ from toolrt.faces.cli.names import broken
 from toolrt.faces.cli.options import Misuse, Settings
 from toolrt.faces.cli.progress import watched
 from toolrt.faces.cli.table import aligned, cut
-from toolrt.faces.cli.told import pause_lines, tell_cause
+from toolrt.faces.cli.told import pause_lines, tell_cause, where_more_is
 from toolrt.faces.cli.watch import Opening
 from toolrt.faces.exits import Exit, of_results
 from toolrt.faces.output import Screen, one_line
@@ -101,6 +101,10 @@ class BatchRun:
         for id_, result in zip(ids, results, strict=True):
             if result.error is not None and result.error.hint and not _is_unmade(result):
                 self._screen.say(f"hint for {one_line(id_)}: {one_line(result.error.hint)}")
+            if result.status == "partial":
+                self._screen.say(
+                    f"partial: {one_line(id_)}; {where_more_is(self._settings, result)}"
+                )
             if result.pause is not None:
                 self._screen.complain("\n".join(pause_lines(self._settings, result.pause)))
 

@@ -61,7 +61,7 @@ def tell(
     if cause:
         tell_cause(screen, cause)
     if result.status == "partial":
-        screen.say(f"partial: there was more; {_where_more_is(settings, result)}")
+        screen.say(f"partial: there was more; {where_more_is(settings, result)}")
     return of_result(result)
 
 
@@ -169,7 +169,8 @@ def _text(result: ToolResult) -> str:
     return visible(json.dumps(shown.data, ensure_ascii=False, indent=2))
 
 
-def _where_more_is(settings: "Settings", result: ToolResult) -> str:
+def where_more_is(settings: "Settings", result: ToolResult) -> str:
+    """How the rest of a result that was cut is seen."""
     if result.context.get("spilled"):
         return f"all of it: {settings.command(f'history output {result.call_id}')}"
     return "`result.max_size` says how much is shown"
