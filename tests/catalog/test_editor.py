@@ -110,6 +110,7 @@ def test_what_check_takes_the_schema_takes(case: Any) -> None:
 
 
 BEYOND_SHAPE = {
+    "bad-pattern",
     "bad-default", "bad-reference", "bad-schema", "duplicate-rule", "file-not-found",
     "hitl-by-pattern", "import-failed", "no-policy", "no-such-tool", "two-defaults", "type-mismatch",
     "invalid-condition", "invalid-folder", "invalid-header", "invalid-select", "invalid-url",

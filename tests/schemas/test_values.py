@@ -13,6 +13,7 @@ from typing import NamedTuple
 import pytest
 from pydantic import BaseModel, Field, field_serializer
 
+from toolrt.core.binaries import Base64
 from toolrt.schemas.values import NotPlainError, to_plain
 
 
@@ -70,9 +71,9 @@ NOON = datetime(2026, 1, 31, 12, tzinfo=UTC)
         ({1: "a", None: "b", 1.5: "c", Color.RED: "d", NOON: "e"}, {
             "1": "a", "null": "b", "1.5": "c", "red": "d", "2026-01-31T12:00:00Z": "e",
         }),
-        (b"\xfb\xff", "+/8="),
-        (bytearray(b"hi"), "aGk="),
-        (memoryview(b"hi"), "aGk="),
+        (b"\xfb\xff", Base64("+/8=")),
+        (bytearray(b"hi"), Base64("aGk=")),
+        (memoryview(b"hi"), Base64("aGk=")),
         (Color.RED, "red"),
         (Level.HIGH, 2),
         (Text("x"), "x"),
