@@ -84,7 +84,7 @@ def test_other_formats(invoke, format_):
 def test_o3_what_a_tool_says_cannot_act_on_the_terminal(invoke):
     shown = invoke("run", "t.echo", "text=\x1b[2Jhi\u202e")
 
-    assert shown.stdout == "\\x1b[2Jhi\\u202e\n"
+    assert shown.stdout == "\\x1b[2Jhi\n"
 
 
 @pytest.mark.parametrize(
@@ -218,7 +218,7 @@ def test_arguments_come_as_json(invoke):
 
 def test_warnings_are_told_when_asked_to_say_more(invoke, project):
     (project / "tools.d" / "w.yaml").write_text(
-        "tools:\n  w:\n    description: W.\n    shell: 'true'\n    cache: 5m\n"
+        "tools:\n  w:\n    description: W.\n    shell: 'true'\n    expose: false\n"
     )
 
     assert "warning" not in invoke("run", "t.add", "a:=1").stderr
