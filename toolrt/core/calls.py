@@ -75,7 +75,7 @@ class Invocation:
     remembers those that were repeated, `notes` say what was changed on the way to the binding.
     `is_orphaned` says that a cancelled attempt still runs in its thread. `decision` is there once
     policy has decided, unless it decides all calls of the tool alike; `approval` is the record that
-    a resumed call runs on. The last four belong to
+    a resumed call runs on, or the grant that lets it through. The last four belong to
     `pipeline/deadline`: the task that waits for the running attempt, until when, and why not.
     """
 

@@ -204,10 +204,19 @@ _JOURNAL: tuple[Statement, ...] = (
 
 _ENDED = "CREATE INDEX approvals_ended ON approvals (ended_wall) WHERE ended_wall IS NOT NULL"
 
+_SEALS = (
+    "ALTER TABLE approval_decisions ADD COLUMN seal TEXT",
+    "ALTER TABLE grants ADD COLUMN seal TEXT",
+    "ALTER TABLE grants ADD COLUMN final_hash TEXT",
+)
+
 MIGRATIONS: tuple[tuple[Statement, ...], ...] = (
     (_META, *_APPROVALS, *_GRANTS, *_JOURNAL),
-    (_ENDED,),
+    (_ENDED, *_SEALS),
 )
 """Migration n leads from version n to n + 1; the version is the number of those made."""
 
 VERSION = len(MIGRATIONS)
+
+TABLES = ("meta", "approvals", "approval_decisions", "grants", "journal", "journal_heads")
+GUARDS = tuple(each.name for made in MIGRATIONS for each in made if isinstance(each, Guard))

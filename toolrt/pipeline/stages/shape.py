@@ -13,11 +13,13 @@ from pydantic_core import SchemaSerializer, to_json
 from toolrt.catalog.snapshot import ToolEntry
 from toolrt.core.calls import Invocation
 from toolrt.core.errors import BindingError, CallError
+from toolrt.core.hiding import Mask
 from toolrt.core.redaction import Redactor, without_credentials
 from toolrt.core.results import Answer, Failure, Outcome, Pause, ToolResult
 from toolrt.expressions.scope import ABSENT, Scope
 from toolrt.pipeline.asking import sensitive_of
-from toolrt.pipeline.sensitive import Mask, Sensitive
+from toolrt.pipeline.people import masked_pause
+from toolrt.pipeline.sensitive import Sensitive
 from toolrt.pipeline.stage import Equipment
 from toolrt.schemas.plain import MAX_DIGITS, without_surrogates
 from toolrt.schemas.values import to_plain
@@ -68,7 +70,7 @@ class Shape:
         except CallError as error:
             return self.failure(invocation, Failure.of(error))
         if isinstance(outcome, Pause):
-            return paused_result(invocation, self.entry.name, outcome)
+            return paused_result(invocation, self.name, masked_pause(outcome, self.redactor))
         return self.failure(invocation, outcome)
 
     def failure(self, invocation: Invocation, failure: Failure) -> ToolResult:
