@@ -13,10 +13,12 @@ from toolrt.stores import (
     grants,
 )
 from toolrt.stores.approval_decisions import Edit, NewDecision, Reasked
+from toolrt.stores.approval_seals import ApprovalSeals
 from toolrt.stores.approvals import Question, new_id
 from toolrt.stores.moments import ManualMoments
 
 TERMS = Terms(ttl_s=600.0, execute_by_s=300.0)
+SEALS = ApprovalSeals(b"a key of the tests")
 FOUR_EYES = replace(TERMS, groups=(Group(count=2),))
 
 
@@ -69,7 +71,9 @@ class Desk:
         decision = NewDecision(
             **{"actor": actor, "roles": (), "channel": "cli", "verdict": verdict, **said}
         )
-        return await self.run(approval_decisions.decide, which, decision, agents=agents)
+        return await self.run(
+            approval_decisions.decide, which, decision, agents=agents, seals=SEALS
+        )
 
     async def edit(self, which, final_hash="final-edited", actor="ann", **said):
         change = {"roles": (), "channel": "cli", "arguments": '{"amount":1}', **said}
@@ -82,7 +86,12 @@ class Desk:
 
     async def claim(self, which, owner="w1", final_hash="final-1", lease_s=30.0):
         return await self.run(
-            approval_claims.claim, which, owner=owner, final_hash=final_hash, lease_s=lease_s
+            approval_claims.claim,
+            which,
+            owner=owner,
+            final_hash=final_hash,
+            lease_s=lease_s,
+            seals=SEALS,
         )
 
     async def renew(self, which, owner="w1", lease_s=30.0):
@@ -121,9 +130,15 @@ class Desk:
 
         def work(session):
             asked = approval_asks.create(session, question(new_id()), moment, many)
-            return approval_decisions.decide(session, asked.id, say, moment).record.id
+            return approval_decisions.decide(session, asked.id, say, moment, seals=SEALS).record.id
 
         return await self.database.run(work)
+
+    async def hash_of(self, approval):
+        """The hash of what would run."""
+        sql = "SELECT final_hash FROM approvals WHERE id = ?"
+        row = await self.database.read(lambda session: session.row(sql, approval))
+        return row[0] if row else ""
 
     async def grant(self, **changes):
         if "approval_id" not in changes:
@@ -138,8 +153,9 @@ class Desk:
             "max_uses": 10,
             "ttl_s": 3600.0,
             **changes,
+            "final_hash": await self.hash_of(changes["approval_id"]),
         }
-        return await self.run(grants.add, grants.NewGrant(**new))
+        return await self.run(grants.add, grants.NewGrant(**new), seals=SEALS)
 
     async def use(self, **changes):
         call = {
@@ -151,7 +167,7 @@ class Desk:
             "terms": replace(TERMS, scopes=("session", "pattern")),
             **changes,
         }
-        return await self.run(grants.use, grants.Use(**call))
+        return await self.run(grants.use, grants.Use(**call), seals=SEALS)
 
     async def revoke(self, which, actor="ann"):
         return await self.run(grants.revoke, which, actor=actor)

@@ -13,12 +13,14 @@ from pathlib import Path
 from toolrt.core.decisions import Caps, Terms
 from toolrt.stores import approval_asks, approval_claims, approval_decisions, approvals
 from toolrt.stores.approval_decisions import NewDecision
+from toolrt.stores.approval_seals import ApprovalSeals
 from toolrt.stores.approvals import Question
 from toolrt.stores.base import StoreError
 from toolrt.stores.moments import SystemMoments
 from toolrt.stores.sqlite import SqliteDatabase
 
 MOMENTS = SystemMoments()
+SEALS = ApprovalSeals(b"a key of the tests")
 
 
 def tell(*value):
@@ -62,14 +64,14 @@ async def race(database, name):
         said = NewDecision(name, (), "cli", verdict)
         decided = await database.run(
             lambda s, which=which, said=said: approval_decisions.decide(
-                s, which, said, MOMENTS.now()
+                s, which, said, MOMENTS.now(), seals=SEALS
             )
         )
         holds = decided.earlier and (decided.earlier.actor, decided.earlier.verdict)
         tell("decided", which, verdict, decided.code, holds)
         claimed = await database.run(
             lambda s, which=which: approval_claims.claim(
-                s, which, MOMENTS.now(), owner=name, final_hash="f", lease_s=1.0
+                s, which, MOMENTS.now(), owner=name, final_hash="f", lease_s=1.0, seals=SEALS
             )
         )
         tell("claimed", which, claimed.code, claimed.record.owner)

@@ -24,7 +24,7 @@ from toolrt.stores.key import given_key, lasting_key
 from toolrt.stores.moments import Moment, Moments, SystemMoments
 from toolrt.stores.private import is_there
 from toolrt.stores.sightings import KeptSightings
-from toolrt.stores.sqlite import SqliteDatabase
+from toolrt.stores.sqlite import SqliteDatabase, is_sealed
 
 DEFAULT_STATE = ".toolrt/state.db"
 
@@ -56,7 +56,9 @@ class State:
 
         @cache
         def key() -> bytes:
-            return given_key(written) if written else lasting_key(path.parent / "key")
+            if written:
+                return given_key(written)
+            return lasting_key(path.parent / "key", lambda: is_sealed(path))
 
         options = project.journal or manifest.Journal()
         journal = Journal(

@@ -57,6 +57,14 @@ async def written(file):
         await asyncio.sleep(0.01)
 
 
+async def emptied(folder):
+    for _ in range(200):
+        if not names_in(folder):
+            return True
+        await asyncio.sleep(0.01)
+    return False
+
+
 async def gone(path):
     for _ in range(200):
         if not is_there(path):
@@ -78,16 +86,58 @@ async def test_s5_runs_at_the_same_time_have_a_home_each(bench):
     assert len(set(homes)) == 5
 
 
-async def test_a_home_that_was_left_empty_is_lent_again(bench):
-    tool = bench.shell('stat -c %i "$HOME"')
-    assert await tool.value() == await tool.value()
+LINGERS = {
+    "in it": """cd "$HOME"; (until [ -e "$OLDPWD/go" ]; do sleep 0.01; done
+                 echo x > .gitconfig; echo $? > "$OLDPWD/tried") >/dev/null 2>&1 &""",
+    "holding it open": """(exec 3<"$HOME"; until [ -e go ]; do sleep 0.01; done
+                 echo x > /proc/self/fd/3/.gitconfig; echo $? > tried) >/dev/null 2>&1 &""",
+    "knowing its name": """(until [ -e go ]; do sleep 0.01; done
+                 mkdir -p "$HOME"; echo x > "$HOME/.gitconfig"; echo $? > tried) >/dev/null 2>&1 &""",
+}
+
+
+@pytest.mark.parametrize("script", LINGERS.values(), ids=LINGERS)
+async def test_s5_what_outlives_its_run_in_its_home_leaves_nothing_in_that_of_another(
+    bench, script
+):
+    await bench.shell(script).value()
+    looks = """touch go; until [ -s tried ]; do sleep 0.01; done; ls -A "$HOME" """
+    assert await bench.shell(looks).value() == ""
+
+
+async def test_the_homes_of_runs_that_started_others_go_while_the_next_ones_run(bench):
+    tool = bench.shell('printf %s "$HOME" | cat')
+    homes = [await tool.value() for _ in range(5)]
+    assert len(set(homes)) == 5
+    assert await emptied(Path(homes[0]).parent)
+
+
+async def test_a_home_is_kept_where_it_is_empty_and_no_process_can_be_left(bench):
+    tool = bench.command("printenv", "HOME")
+    homes = [await tool.value() for _ in range(50)]  # unless others start processes all the time
+    assert len(set(homes)) < 50
+
+
+async def test_s5_what_a_run_without_any_other_process_leaves_goes_with_its_home(temporary):
+    homes = Homes()
+    empty, full = Path(homes.lend()), Path(homes.lend())
+    (full / ".rc").touch()
+    for home in (empty, full):
+        homes.lend_again(str(home))
+    assert await gone(full)
+    assert homes.lend() == str(empty)
+    (empty / ".rc").touch()
+    homes.lend_again(str(empty))
+    assert homes.lend() != str(empty)
+    assert await gone(empty)
+    await homes.close()
 
 
 @pytest.mark.parametrize(
     "spoiling",
     ["chmod 500 ~", "rmdir ~", 'rmdir ~; ln -s "$PWD/kept" ~', "mkdir ~/a; ln -s $PWD/kept ~/a"],
 )
-async def test_s5_a_home_that_was_changed_is_not_lent_again(bench, spoiling):
+async def test_s5_a_home_that_was_changed_goes_and_what_it_links_to_stays(bench, spoiling):
     kept = bench.project / "kept"
     (kept / "inner").mkdir(parents=True)
     (kept / "inner" / "file").write_text("x")
@@ -114,8 +164,8 @@ async def test_a_run_that_never_started_gives_its_home_back(bench):
     tool = bench.command("ls", "{{ v }}", v={"type": "string"})
     with pytest.raises(Exception, match="must not start"):
         await tool.call(v="-x")
-    home = await bench.shell('printf %s "$HOME"').value()
-    assert names_in(Path(home).parent) == [Path(home).name]
+    home = Path(await bench.shell('printf %s "$HOME" | cat').value())
+    assert await emptied(home.parent)
 
 
 async def test_a_written_home_is_used_and_none_is_made(bench, temporary):
@@ -169,37 +219,38 @@ def test_homes_go_when_the_process_exits_and_after_it_was_killed(temporary):
         asyncio.run(homes.close())
 
 
-async def test_s5_what_an_earlier_run_left_running_finds_no_home_of_another(temporary):
-    """It may write there by the name that it knows, long after its folder was given back."""
+async def test_s5_no_folder_is_lent_twice(temporary):
+    """What still runs may hold it open under whatever name it goes."""
     homes = Homes()
-    first = homes.lend()
-    homes.take_back(first)
-    second = homes.lend()
-    assert not is_there(first)
-    assert names_in(Path(second)) == []
-    assert mode(second) == 0o40700
+    first = Path(homes.lend())
+    held = os.open(first, os.O_DIRECTORY)
+    homes.take_back(str(first))
+    second = Path(homes.lend())
+    assert not os.path.samestat(os.fstat(held), os.lstat(second))
+    assert (mode(second), names_in(second)) == (0o40700, [])
+    os.close(held)
     await homes.close()
     assert list(temporary.iterdir()) == []
 
 
 async def test_s5_a_link_in_place_of_all_homes_is_not_followed(temporary, tmp_path):
     """A run may replace the folder that its own home stands in."""
-    canary = tmp_path / "canary"
-    (canary / "0").mkdir(parents=True)
-    (canary / "0" / "kept").touch()
     homes = Homes()
-    base = Path(homes.lend()).parent
-    remove(base / "0", base)
+    home = Path(homes.lend())
+    base, canary = home.parent, tmp_path / "canary"
+    (canary / home.name).mkdir(parents=True)
+    (canary / home.name / "kept").touch()
+    remove(home, base)
     base.symlink_to(canary)
-    homes.take_back(str(base / "0"))
+    homes.take_back(str(home))
     again = Path(homes.lend())
     homes.take_back(str(again))
-    await asyncio.sleep(0.05)
+    assert await gone(again)
     await homes.close()
 
     assert again.parent != base
-    assert names_in(canary) == ["0"]
-    assert names_in(canary / "0") == ["kept"]
+    assert names_in(canary) == [home.name]
+    assert names_in(canary / home.name) == ["kept"]
     assert list(temporary.iterdir()) == []
 
 

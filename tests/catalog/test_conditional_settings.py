@@ -21,7 +21,7 @@ VIP = "'\"vip\" in caller.roles'"
 CALL = {"amount": 1}
 
 
-def project(settings, more="", **files):
+def project(settings, more="default: allow\n", **files):
     return {
         "tools.d/t.yaml": TOOLS,
         "policies.d/p.yaml": f"settings: [{settings}]\n{more}",
@@ -151,6 +151,40 @@ def test_a_tool_has_so_many_conditional_settings_and_no_more(tmp_path):
 def test_hitl_none_by_a_pattern_is_refused_with_a_condition_too(tmp_path):
     files = project(f"{{tools: ['*'], hitl: none, when: {GUEST}}}")
     assert [code for _, code, *_ in found(tmp_path, files)] == ["hitl-by-pattern"]
+
+
+BY_HAND = """
+tools:
+  pay: {description: Pay., parameters: {amount: integer}, hitl: external}
+  fill:
+    description: Fill.
+    parameters: {amount: integer}
+    command: [echo, "{{ amount }}"]
+    hitl: input
+"""
+
+
+@pytest.mark.parametrize("when", ["", f", when: {GUEST}"])
+@pytest.mark.parametrize(
+    ("tools", "hitl"),
+    [("'*'", "confirm"), ("fi*", "confirm"), ("p*", "input"), ("fill, p*", "confirm")],
+)
+def test_p3_a_pattern_that_lets_people_do_less_than_a_tool_says_is_told(
+    tmp_path, tools, hitl, when
+):
+    files = project(f"{{tools: [{tools}], hitl: {hitl}{when}}}", "default: allow")
+    said = found(tmp_path, {**files, "tools.d/t.yaml": BY_HAND})
+    assert ("warning", "hitl-by-pattern") in [each[:2] for each in said]
+
+
+@pytest.mark.parametrize(
+    ("tools", "hitl"),
+    [("pay, fill", "confirm"), ("'*'", "external"), ("fi*", "input"), ("fi*, fill", "confirm")],
+)
+def test_p3_what_names_a_tool_exactly_or_has_people_do_as_much_is_not_told(tmp_path, tools, hitl):
+    files = project(f"{{tools: [{tools}], hitl: {hitl}}}", "default: allow")
+    said = found(tmp_path, {**files, "tools.d/t.yaml": BY_HAND})
+    assert "hitl-by-pattern" not in [each[1] for each in said]
 
 
 def test_a_fault_that_only_a_variant_has_is_reported_at_its_place(tmp_path):

@@ -19,7 +19,7 @@ FIELDS = [
 CALL = {"fields": FIELDS}
 
 
-def project(builtins="get_user_input", tools="{}", policies=""):
+def project(builtins="get_user_input", tools="{}", policies="default: allow\n"):
     return {
         "toolrt.yaml": f"builtins: [{builtins}]\n",
         "tools.d/t.yaml": f"tools: {tools}\n",

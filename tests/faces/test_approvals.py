@@ -386,7 +386,8 @@ def test_a2_an_end_that_nobody_knows_is_said_by_a_person(invoke):
 
     assert run.exit_code == 5
     assert "  unknown  " in open_
-    assert hint == f"try: toolrt approvals resolve {approval[:8]} succeeded\n"
+    resolve = f"toolrt approvals resolve {approval[:8]} succeeded|failed"
+    assert hint == f"nobody knows how it ended; look first, then say it: {resolve}\n"
     assert said.exit_code == 0
     assert state(invoke, approval) == "succeeded"
     assert invoke("approvals", "resolve", approval, "failed").exit_code == 1

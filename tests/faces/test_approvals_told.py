@@ -267,3 +267,153 @@ def test_a_setting_that_makes_a_tool_ask_is_named_as_the_origin(invoke, project)
     assert document(shown)["origins"]["hitl.mode"] == "policies.d/bank.yaml:3 settings"
     assert re.search(r"mode: confirm +# policies.d/bank.yaml:3 settings", text)
     assert "hitl of policies.d/bank.yaml:3 settings" in text.splitlines()[0]
+
+
+HUGE = """\
+rules:
+  - {id: huge, decide: ask, tools: [bank.pay], approval: {approvers: {roles: [finance]}}}
+default: allow
+"""
+
+
+def offers(shown):
+    """The commands that are suggested for a yes."""
+    return re.findall(r"try: .*approvals approve", shown.stderr)
+
+
+@pytest.mark.parametrize(
+    ("who", "rules", "whose"),
+    [
+        ("ann", SEVERAL, "a yes of anybody who may approve (not you)"),
+        ("eve", HUGE, "a yes of role finance"),
+        ("root", SEVERAL, "a yes of anybody who may approve (not you)"),
+    ],
+)
+def test_a17_nobody_is_offered_a_yes_that_would_be_refused(
+    invoke, as_user, project, who, rules, whose
+):
+    write_bank(project, rules)
+    identities(
+        project,
+        identity("ann", "call"),
+        identity("eve", "call", "approve"),
+        identity("fay", "call", "approve", roles=["finance"]),
+        identity("root", "call", "admin"),
+    )
+    as_user(who)
+    guise = ["--as", "ann"] if who == "root" else []
+    ran = invoke("run", "bank.pay", "invoice=A1", "amount=2000", *guise)
+    [approval] = re.findall(r"approvals show (\S+)", ran.stderr)
+    shown = invoke("approvals", "show", approval)
+    for told in (ran, shown):
+        assert offers(told) == []
+        assert whose in told.stderr
+        assert "once it is approved" in told.stderr
+    as_user("fay")
+    assert len(offers(invoke("approvals", "show", approval))) == 1
+
+
+def test_without_identities_a_role_that_nobody_here_has_is_no_yes_to_offer(invoke, project):
+    write_bank(project, HUGE)
+    (project / "toolrt.yaml").unlink()
+    ran = invoke("run", "bank.pay", "invoice=A1", "amount=2000")
+    assert (offers(ran), "needs: a yes of role finance" in ran.stderr) == ([], True)
+
+
+def test_a17_whoever_is_not_among_those_who_decide_is_told_who_is(invoke, says, project):
+    write_bank(project, HUGE)
+    approval = asked(invoke)
+    for verb in ("approve", "deny"):
+        refused = says("eve", verb, approval)
+        assert refused.exit_code == 4
+        assert "`bank.pay`: you are not among those who may decide this" in refused.stderr
+        assert "hint: it waits for a yes of role finance" in refused.stderr
+
+
+def test_a_first_yes_of_two_is_listed_as_such(invoke, says, project):
+    write_bank(project, TWO)
+    approval = asked(invoke)
+    says("eve", "approve", approval)
+    [first, *_] = invoke("history", "list").stdout.splitlines()
+    assert "said yes, 1 of 2" in first
+    says("fay", "approve", approval)
+    [second, *_] = invoke("history", "list").stdout.splitlines()
+    assert "approved" in second
+    assert "1 of 2" in invoke("history", "show", approval).stdout
+
+
+def test_a11_of_a_standing_yes_the_journal_tells_all(invoke, says):
+    approval = asked(invoke)
+    said = says("eve", "approve", approval, "--for", "1h", "--pattern", "--any", "invoice")
+    grant = re.search(r"grant (\w+):", said.stderr)[1]
+    says("ann", "run", approval)
+    ran = invoke("run", "bank.pay", "invoice=A2", "amount=2000", "-o", "json")
+    call_id = document(ran)["call_id"]
+
+    as_json = document(says_history(invoke, "show", grant, "-o", "json"))["entries"]
+    granted, used, call = as_json
+    assert (granted["event"], granted["scope"], granted["max_uses"]) == ("granted", "pattern", 100)
+    assert granted["pattern"] == {"amount": "2000", "invoice": None}
+    assert granted["expires_at"] == pytest.approx(granted["at"] + 3600, abs=1)
+    assert (used["event"], used["call_id"], used["uses"]) == ("used", call_id, 1)
+    assert (call["kind"], call["call_id"], call["status"]) == ("call", call_id, "success")
+    assert (call["grant"], call["approval"]) == (granted["grant"], approval)
+
+    listed = says_history(invoke, "list", "--limit", "30").stdout
+    assert f"ask by large, grant {grant}" in listed
+    assert re.search(rf"grant granted, 100 uses until \S+ \S+ +{grant}$", listed, re.MULTILINE)
+    assert re.search(rf"grant used +{grant}$", listed, re.MULTILINE)
+    assert len(document(says_history(invoke, "show", call_id, "-o", "json"))["entries"]) > 3
+
+
+def says_history(invoke, *words):
+    return invoke("history", *words)
+
+
+PIN = """
+  badge:
+    description: Make a badge.
+    parameters: {pin: {type: string, sensitive: true}, name: string}
+    command: [printf, "%s", "{{ name }}"]
+    effect: write
+    hitl: confirm
+"""
+
+
+def test_a11_a_sensitive_argument_of_a_standing_yes_is_masked(invoke, says, project, as_user):
+    tools = project / "tools.d" / "bank.yaml"
+    tools.write_text(tools.read_text() + PIN)
+    (project / "policies.d" / "bank.yaml").write_text(
+        "approval: {scopes: [once, pattern]}\ndefault: allow\n"
+    )
+    as_user("ann")
+    ran = invoke("run", "bank.badge", "pin=123456", "name=Ann", "-o", "json")
+    approval = document(ran)["pause"]["approval_id"]
+    said = says("eve", "approve", approval, "--for", "1h", "--pattern")
+    shown = says("eve", "grants")
+    as_json = says("eve", "grants", "-o", "json")
+    assert "pin=***" in said.stderr
+    assert "pin=***" in shown.stdout
+    [grant] = document(as_json)["grants"]
+    assert grant["pattern"] == {"name": '"Ann"', "pin": "***"}
+    told = invoke("history", "export").stdout
+    for text in (said.output, shown.output, as_json.output, told):
+        assert "hmac" not in text
+        assert "123456" not in text
+    as_user("ann")
+    assert invoke("run", "bank.badge", "pin=123456", "name=Ann").exit_code == 0
+
+
+def test_a17_who_may_not_fill_in_what_is_asked_for_is_not_told_to_do_it(
+    invoke, says, project, as_user
+):
+    file_wide = "approval: {approvers: {roles: [finance]}}\ndefault: allow\n"
+    (project / "policies.d" / "bank.yaml").write_text(file_wide)
+    as_user("ann")
+    paused = invoke("run", "bank.refund", "invoice=A1", "-o", "json")
+    approval = document(paused)["pause"]["approval_id"]
+    for words in (["approve", approval, "--edit", "amount=5"], ["deny", approval]):
+        refused = says("eve", *words)
+        assert refused.exit_code == 4
+        assert "hint: it waits for a yes of role finance" in refused.stderr
+        assert f"try: toolrt approvals show {approval[:8]}" in refused.stderr

@@ -168,10 +168,60 @@ def test_calls_of_the_past_that_are_decided_otherwise_are_listed(invoke):
 
     assert done.exit_code == 10
     assert lines(done) == [
-        "call-0 t.add ann allow -> ask default -> big",
+        "old: old -> new: this project",
+        "call-0 t.add ann allow -> ask default -> big a=900 b=2",
         "call-3 t.fails bot allow -> deny default -> never",
         "3 calls decided by both policies; 2 decisions differ",
     ]
+
+
+@pytest.mark.usefixtures("calls_of_the_past")
+def test_calls_that_would_be_let_through_are_counted(invoke, project):
+    rules = (project / "policies.d" / "p.yaml", project / "old" / "p.yaml")
+    strict = rules[0].read_text()
+    rules[0].write_text(
+        strict.replace("decide: deny, tools: [t.fails]", "decide: ask, tools: [t.fails]")
+    )
+    first = invoke("explain", "--diff", "old")
+    rules[0].write_text("default: allow\n")
+    rules[1].write_text(strict)
+    done = invoke("explain", "--diff", "old")
+    document = json.loads(invoke("explain", "--diff", "old", "-o", "json").stdout)
+
+    assert "warning" not in first.stdout
+    assert lines(done)[-1] == "warning: 2 calls would be let through that were not"
+    assert (document["old"], document["new"]) == ("old", "this project")
+    assert (document["let_through"], document["softened"]) == (2, 0)
+    assert document["flips"][0]["arguments"] == {"a": 900, "b": 2}
+
+
+@pytest.mark.usefixtures("calls_of_the_past")
+def test_calls_that_would_ask_where_they_were_denied_are_counted(invoke, project):
+    rules = (project / "policies.d" / "p.yaml", project / "old" / "p.yaml")
+    rules[1].write_text("default: deny\n")
+    rules[0].write_text("rules: [{id: a, decide: ask, tools: ['*']}]\n")
+    done = invoke("explain", "--diff", "old")
+
+    assert lines(done)[-1] == "warning: 3 calls would ask a person that were denied"
+
+
+def test_long_arguments_are_cut_and_passwords_masked_where_flips_are_shown(invoke, project):
+    journal = journal_desk.journal_in(project)
+    arguments = {"a": "https://ann:hunter2@host/", "b": "x" * 200}
+
+    async def record():
+        journal.note(*journal_desk.call(0, arguments, caller=Caller("ann")), journal_desk.ADD)
+        await journal_desk.closed(journal)
+
+    asyncio.run(record())
+    (project / "old").mkdir()
+    (project / "old" / "p.yaml").write_text("default: deny\n")
+    (project / "policies.d" / "p.yaml").write_text("default: allow\n")
+    row = invoke("explain", "--diff", "old").stdout.splitlines()[1]
+
+    assert "hunter2" not in row
+    assert row.endswith("xxx…")
+    assert len(row) < 160
 
 
 @pytest.mark.usefixtures("calls_of_the_past")
@@ -189,7 +239,7 @@ def test_the_same_rules_decide_the_same(invoke):
     done = invoke("explain", "--diff", ".")
 
     assert (done.exit_code, done.stdout) == (
-        0, "3 calls decided by both policies; no decision differs\n"
+        0, "old: .  ->  new: this project\n3 calls decided by both policies; no decision differs\n"
     )  # fmt: skip
 
 
@@ -197,7 +247,7 @@ def test_without_a_journal_nothing_differs_and_nothing_is_made(invoke, project):
     done = invoke("explain", "--diff", ".")
 
     assert (done.exit_code, lines(done)) == (
-        0, ["0 calls decided by both policies; no decision differs"]
+        0, ["old: . -> new: this project", "0 calls decided by both policies; no decision differs"]
     )  # fmt: skip
     assert not (project / ".toolrt").exists()
 
@@ -219,6 +269,7 @@ def test_history_replay_decides_by_the_rules_of_now(invoke):
 
     assert done.exit_code == 10
     assert lines(done) == [
-        "call-0 t.add ann allow -> ask everything -> big",
+        "old: as decided then -> new: the rules of now",
+        "call-0 t.add ann allow -> ask everything -> big a=900 b=2",
         "2 calls decided once more; 1 decision differs",
     ]

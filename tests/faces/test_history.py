@@ -35,8 +35,9 @@ def entries(shown):
 
 
 APPROVAL = {"kind": "approval", "approval": "abcdefghij", "tool": "t.add", "principal": "bot"}
+KNOWN = {"revision": 0, "final_hash": "f", "terms_hash": "t"}
 EVENTS = [
-    {**APPROVAL, "event": "asked", "at": 1.0, "call_id": "call-1", "state": "pending"},
+    {**APPROVAL, "event": "asked", "at": 1.0, "call_id": "call-1", "state": "pending", **KNOWN},
     {**APPROVAL, "event": "decided", "at": 2.0, "call_id": "call-1", "state": "approved",
      "actor": "ann", "verdict": "approve", "note": "fine"},
     {**APPROVAL, "event": "claimed", "at": 3.0, "call_id": "call-1", "state": "claimed"},
@@ -156,7 +157,12 @@ def test_verify_is_silent_about_what_is_in_order(invoke, recorded):
     recorded(call(1))
 
     shown = invoke("history", "verify")
-    assert (shown.exit_code, shown.stdout) == (0, "ok: nothing was tampered with\n")
+    assert (shown.exit_code, shown.stdout) == (
+        0,
+        "ok: nothing was tampered with\njournal: 2 rows, approvals: 0, votes: 0, grants: 0\n",
+    )
+    covered = json.loads(invoke("history", "verify", "-o", "json").stdout)["covered"]
+    assert covered == {"journal": 2, "approvals": 0, "votes": 0, "grants": 0}
 
 
 def tamper(path, *statements):
@@ -168,13 +174,35 @@ def tamper(path, *statements):
 
 
 def test_a20_verify_ends_with_9_when_something_was_tampered_with(invoke, recorded):
-    tamper(recorded(call(1)), "UPDATE journal SET count = 9 WHERE seq = 2")
+    with_guards = recorded(call(1))
+    tamper(with_guards, "UPDATE journal SET count = 9 WHERE seq = 2")
 
     shown = invoke("history", "verify")
     assert shown.exit_code == 9
     assert "row 2: the row was edited, or moved here" in shown.stdout
-    (fault,) = json.loads(invoke("history", "verify", "-o", "json").stdout)["faults"]
-    assert fault["seq"] == 2
+    assert "the journal: the guard `journal_kept` is gone" in shown.stdout
+    faults = json.loads(invoke("history", "verify", "-o", "json").stdout)["faults"]
+    assert [each["seq"] for each in faults] == [None, None, 2]
+
+
+def test_a20_verify_names_the_approval_that_nobody_asked_about(invoke, recorded):
+    recorded(entries=EVENTS)
+
+    shown = invoke("history", "verify")
+    assert shown.exit_code == 9
+    assert "approval abcdefghij: it is gone" in shown.stdout
+
+
+@pytest.mark.parametrize("table", ["journal", "journal_heads", "meta"])
+def test_a20_verify_ends_with_9_when_a_table_is_gone(invoke, recorded, table):
+    connection = sqlite3.connect(recorded(call(1)))
+    connection.execute(f"DROP TABLE {table}")
+    connection.commit()
+    connection.close()
+
+    shown = invoke("history", "verify")
+    assert shown.exit_code == 9
+    assert f"the table `{table}` is gone" in shown.stdout
 
 
 def test_a20_verify_without_the_key_is_no_success_and_makes_no_other(invoke, recorded, project):
@@ -194,7 +222,8 @@ def test_a20_another_key_is_told(invoke, recorded, project):
 
     shown = invoke("history", "verify")
     assert shown.exit_code == 9
-    assert "nothing here was sealed with this key" in shown.stdout
+    assert "sealed with another key than the one there is now" in shown.stdout
+    assert len(shown.stdout.splitlines()) == 2
 
 
 def test_stats_count_by_tool(invoke, recorded):

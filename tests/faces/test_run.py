@@ -345,3 +345,41 @@ def test_broken_manifests_are_loaded_once(invoke, project):
 
     assert shown.exit_code == 3
     assert shown.stderr.count("loading\n") == invoke("check").stderr.count("loading\n")
+
+
+WEAK = """\
+rules:
+- {id: never, decide: deny, tools: [t.ech]}
+- {id: odd, decide: ask, tools: ["*"], when: tool.name == "t.echos"}
+- {id: seen, decide: deny, tools: ["*"], mode: audit}
+- {id: rest, decide: allow, tools: ["*", t.nothing]}
+"""
+ONLY_WATCHES = (
+    "rule `seen` only watches: it decides nothing; `mode: enforce`, or no mode, makes it count"
+)
+
+
+def test_p11_rules_that_may_not_hold_are_told_when_a_call_is_made(project, invoke):
+    (project / "policies.d").mkdir()
+    (project / "policies.d" / "p.yaml").write_text(WEAK)
+
+    shown = invoke("run", "t.echo", "text=hello")
+    quiet = invoke("-q", "run", "t.echo", "text=hello")
+
+    assert (shown.stdout, quiet.stderr) == ("hello\n", "")
+    assert [line.partition(": ")[2] for line in shown.stderr.splitlines()] == [
+        "policies.d/p.yaml:2:37: `t.ech` is no tool of this project; did you mean `t.echo`?",
+        "policies.d/p.yaml:3:59: `tool.name` is never `t.echos`; did you mean `t.echo`?",
+        f"policies.d/p.yaml:4:48: {ONLY_WATCHES}",
+    ]
+
+
+def test_that_there_are_no_rules_is_told_where_some_were_meant(project, invoke):
+    (project / "policies.d").mkdir()
+    (project / "policies.d" / "p.yaml").write_text("rules: []\n")
+
+    shown = invoke("run", "t.echo", "text=hello")
+
+    assert shown.stdout == "hello\n"
+    assert "policies.d/p.yaml:1:1: policies.d has no rule" in shown.stderr
+    assert shown.stderr.count("\n") == 1

@@ -141,3 +141,14 @@ def test_l10_folders_that_everybody_may_write_to_are_refused_unless_allowed(invo
     assert "everybody may write to" in refused.stderr
     assert "--allow-foreign-config" in refused.stderr
     assert allowed.stdout == "hi\n"
+
+
+def test_rules_that_may_not_hold_are_told_once_and_new_ones_after_a_reload(watched, watch):
+    more = watched.root / "policies.d" / "more.yaml"
+    more.write_text("rules: [{id: odd, decide: deny, tools: [ech]}]\n")
+    shown = watch()
+    shown.wait_for("warning:")
+    replace(more, "rules: [{id: odd, decide: deny, tools: [ech, eco]}]\n")
+    shown.wait_for("`eco` is no tool")
+
+    assert len([line for line in shown.heard if "`ech` is no tool" in line]) == 1

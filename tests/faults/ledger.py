@@ -134,7 +134,7 @@ class Judge:
         """Let every lease lapse; what the journal's check finds, and how runs are refused then."""
         async with toolrt.open(self.root, clock=Later(LEASE_OVER_S)) as runtime:
             await runtime.approvals.listed(("claimed",))
-            found = await runtime._state.memory.journal.records.verify()
+            found = (await runtime._state.memory.journal.records.verify()).faults
             refused = Counter()
             for id_, (state, _) in self.states().items():
                 if runs and state not in {"pending", "approved"}:

@@ -242,7 +242,13 @@ def diagnostics(files: Files) -> list[Diagnostic]:
     """What `check` says about the files."""
     with TemporaryDirectory(prefix="toolrt-") as folder:
         project = write_files(Path(folder), placed(files, "http://127.0.0.1:9"))
-        return load(project, environ=ENVIRON).diagnostics
+        return diagnosed(project)
+
+
+def diagnosed(project: Path) -> list[Diagnostic]:
+    """What is wrong with a project, whether it has rules or not."""
+    found = load(project, environ=ENVIRON).diagnostics
+    return [each for each in found if each.code != "no-rules"]
 
 
 def found(files: Files) -> list[tuple[str, str, str, int, int]]:
@@ -261,8 +267,7 @@ async def opened(files: Files, *, held: bool = False, secure: bool = False) -> A
             options["clock"] = clock
         url = f"https://localhost:{server.port}" if secure else server.url
         async with open_files(placed(files, url), **options) as runtime:
-            said = load(runtime.project, environ=ENVIRON).diagnostics
-            yield Bench(runtime, server, said, clock)
+            yield Bench(runtime, server, diagnosed(runtime.project), clock)
 
 
 def _tls() -> ssl.SSLContext:

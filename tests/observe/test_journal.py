@@ -163,7 +163,7 @@ async def test_an_audit_entry_is_undone_with_its_transaction(journal):
     await journal._database.run(work)
 
     assert [entry["event"] for entry in await journal.records.entries()] == ["asked"]
-    assert await journal.records.verify() == []
+    assert (await journal.records.verify()).faults == []
 
 
 async def test_calls_go_on_while_the_store_fails_and_nothing_is_lost(journal, stubborn, caplog):
@@ -271,7 +271,7 @@ async def test_20000_calls_are_recorded_at_5000_a_second_or_more(journal):
     await journal.flush()
 
     assert 20_000 / (time.perf_counter() - started) > 5000
-    assert await journal.records.verify() == []
+    assert (await journal.records.verify()).faults == []
 
 
 async def test_what_is_too_old_is_removed_now_and_then(folder):
@@ -285,7 +285,7 @@ async def test_what_is_too_old_is_removed_now_and_then(folder):
         clock.advance(50_000)
 
     assert await ids(journal) == ["call-3", "call-2"]
-    assert await journal.records.verify() == []
+    assert (await journal.records.verify()).faults == []
     await closed(journal)
 
 
@@ -355,7 +355,7 @@ async def test_four_processes_write_at_once_and_all_is_in_order(folder):
 
     journal = journal_in(folder)
     assert [process.returncode for process in processes] == [0, 0, 0, 0]
-    assert await journal.records.verify() == []
+    assert (await journal.records.verify()).faults == []
     entries = await journal.records.entries(limit=None)
     assert len([entry for entry in entries if entry["kind"] == "call"]) == 4 * 700
     assert len([entry for entry in entries if entry["kind"] == "intent"]) == 4 * 14
@@ -372,7 +372,7 @@ async def test_a_process_that_is_killed_leaves_all_in_order(folder):
         assert told[-1] == "450\n"
 
     journal = journal_in(folder)
-    assert await journal.records.verify() == []
+    assert (await journal.records.verify()).faults == []
     intents = await journal.records.entries(Filter(kinds=frozenset({"intent"})), None)
     assert len(intents) >= 30
     await closed(journal)

@@ -31,7 +31,7 @@ tools:
 PROJECT = "approvals: {notify: tell}\n"
 
 
-def project(tools=TOOLS, policies="", written=PROJECT):
+def project(tools=TOOLS, policies="default: allow\n", written=PROJECT):
     return {"tools.d/t.yaml": tools, "policies.d/p.yaml": policies, "toolrt.yaml": written}
 
 

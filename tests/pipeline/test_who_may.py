@@ -189,7 +189,10 @@ async def test_a17_where_identities_are_written_nobody_else_decides():
 async def test_a17_a_role_that_identities_do_not_give_is_none():
     async with open_files(project(ANN, {**BOSS, "roles": []})) as runtime:
         approval = await asked(runtime)
-        assert (await runtime.approvals.approve(approval, boss)).code == "access-denied"
+        with pytest.raises(RefusedError, match="not among those who may decide") as refused:
+            await runtime.approvals.approve(approval, boss)
+        assert refused.value.code == "access-denied"
+        assert refused.value.hint == "it waits for a yes of role finance"
 
 
 DECIDES = ("approve", "deny", "cancel", "run", "resolve")
@@ -283,3 +286,53 @@ async def test_p18_calls_of_another_tenant_are_not_counted(tmp_path):
             statuses += [call.status for call in calls]
 
     assert statuses == ["success", "success", "error", "success"]
+
+
+GONE = {"is gone": (BOSS,), "may call no more": (BOSS, {**ANN, "may": ["approve"]})}
+
+
+@pytest.mark.parametrize("then", GONE.values(), ids=list(GONE))
+async def test_a5_an_approved_call_of_who_may_call_no_more_runs_by_no_door(root, then):
+    approval = await approved(root(ANN, BOSS))
+    async with toolrt.open(root(*then)) as runtime:
+        by_id = await runtime.approvals.run(approval)
+        stand_in = await runtime.approvals.run(approval, ann)
+        by_call = await runtime.call("pay", CALL, ann)
+        for result in (by_id, stand_in, by_call):
+            assert (result.status, result.error.code) == ("error", "denied")
+            assert result.error.message == "ann may make no calls here"
+            assert result.error.hint == by_id.error.hint
+        assert (await runtime.approvals.get(approval)).state == "approved"
+
+
+async def test_a11_a_standing_yes_to_who_may_call_no_more_answers_nothing(root):
+    standing = Standing("pattern", 3600.0, free=frozenset({"invoice"}))
+    await approved(root(ANN, BOSS), standing=standing)
+    async with toolrt.open(root(BOSS)) as runtime:
+        assert (await runtime.call("pay", {"invoice": "A2"}, ann)).status == "paused"
+
+
+async def test_where_no_identities_are_written_a_caller_is_the_word_of_the_host(root):
+    approval = await approved(root(), by=replace(boss, roles=("finance",)))
+    async with toolrt.open(root()) as runtime:
+        assert (await runtime.approvals.run(approval)).status == "success"
+
+
+OUTSIDERS = {
+    "whoever asked": replace(boss, principal="ann"),
+    "another role": Caller("eve", ("it",), may=MAY),
+    "no right": Caller("eve", ("finance",)),
+}
+
+
+@pytest.mark.parametrize("by", OUTSIDERS.values(), ids=list(OUTSIDERS))
+async def test_a17_who_may_not_decide_is_told_by_an_exception_whatever_the_reason(root, by):
+    async with toolrt.open(root(count=2)) as runtime:
+        approval = await asked(runtime)
+        for decide in (runtime.approvals.approve, runtime.approvals.deny):
+            with pytest.raises(RefusedError) as refused:
+                await decide(approval, by)
+            assert refused.value.code == "access-denied"
+        with pytest.raises(RefusedError):
+            await runtime.approvals.approve(approval, by, edits={"invoice": "A2"})
+        assert (await runtime.approvals.get(approval)).state == "pending"

@@ -77,7 +77,7 @@ def test_p8_all_faults_of_all_rules_are_told_in_one_run():
 
 
 PIECES = {
-    "decide": ("decide: deny", "decide: denny"),
+    "decide": ("decide: ask", "decide: denny"),
     "id": ("id: one", "id: ''"),
     "when": ("when: args.amount > 5.0", "when: args.amuont > 5.0"),
     "unless": ("unless: args.amount > 9.0", "unless: args.amount >"),
@@ -146,3 +146,58 @@ def test_p8_all_faults_of_all_settings_are_told_in_one_run(tmp_path):
         (4, "invalid-condition", "settings[2].when"),
         (5, "wrong-type", "settings[3]"),
     ]
+
+
+NO_RULES = ["", "# later\n", "rules: []\n", "settings: []\n", "limits: {asks: 3}\n"]
+
+
+@pytest.mark.parametrize("text", NO_RULES)
+def test_files_without_a_rule_or_a_default_are_told(text):
+    _, (one,) = loaded({"policies.d/p.yaml": text, "policies.d/q.yaml": ""})
+
+    assert (one.severity, one.code, one.file) == ("warning", "no-rules", "policies.d/p.yaml")
+    assert one.message == (
+        "policies.d has no rule and no `default`: every call that can be undone is allowed"
+    )
+    assert "`policy: required`" in one.hint
+
+
+def test_an_empty_folder_of_policies_is_told(tmp_path):
+    (tmp_path / "policies.d").mkdir()
+    (one,) = load(write_files(tmp_path, {"tools.d/a.yaml": "tools: {}"})).diagnostics
+
+    assert (one.code, one.file) == ("no-rules", "policies.d")
+
+
+def test_a_project_without_a_folder_of_policies_is_not_told(tmp_path):
+    assert not load(write_files(tmp_path, {"tools.d/a.yaml": "tools: {}"})).diagnostics
+
+
+@pytest.mark.parametrize(
+    "files",
+    [
+        {"policies.d/p.yaml": "default: allow\n"},
+        {"policies.d/p.yaml": "", "policies.d/q.yaml": "default: deny\n"},
+        {"policies.d/p.yaml": "rules: [{id: a, decide: allow, tools: ['*']}]\n"},
+        {"policies.d/p.yaml": "", "policies.d/q.yaml": "ruels: []\n"},
+        {"policies.d/p.yaml": "", "toolrt.yaml": "policy: required\n"},
+    ],
+)
+def test_where_something_is_said_or_wrong_no_rules_are_not_missed(files):
+    assert "no-rules" not in [each.code for each in loaded(files)[1]]
+
+
+@pytest.mark.parametrize(
+    ("written", "code", "hint"),
+    [
+        ("bank.pay", "wrong-type", "write `[bank.pay]`"),
+        ("[Bank.Pay]", "no-such-tool", "did you mean `bank.pay`?"),
+        ("[Pay]", "no-such-tool", "did you mean `bank.pay`?"),
+        ("[BANK.PAY]", "no-such-tool", "did you mean `bank.pay`?"),
+    ],
+)
+def test_how_the_tools_of_a_rule_are_written_is_told(written, code, hint):
+    text = f"default: allow\nrules: [{{id: a, decide: deny, tools: {written}}}]\n"
+
+    (one,) = loaded({"policies.d/p.yaml": text})[1]
+    assert (one.code, one.hint) == (code, hint)

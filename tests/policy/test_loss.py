@@ -104,3 +104,36 @@ def test_l5_no_file_at_all_is_never_the_same_as_no_rules(lost):
 
 def test_no_files_before_and_none_after_is_nothing(lost):
     assert lost({}, before={}) == ([], None)
+
+
+SAYS_NOTHING = [
+    "",
+    "# was: rules\n",
+    "rules: []\n",
+    "settings:\n- {tools: [pay], timeout: 5s}\n",
+    {"a.yaml": "", "b.yaml": "limits: {asks: 3}\n"},
+]
+
+
+@pytest.mark.parametrize("after", SAYS_NOTHING)
+def test_l5_files_that_say_nothing_are_as_good_as_gone(lost, after):
+    assert lost(after)[1] == (
+        "every rule and every `default` is gone: file `policies.d/a.yaml` had some"
+    )
+
+
+@pytest.mark.parametrize(
+    "before", ["default: deny\n", "default: allow\n", "rules:\n" + BEFORE[21:]]
+)
+def test_l5_a_default_or_rules_alone_may_not_go_either(lost, before):
+    assert lost("", before)[1] is not None
+
+
+@pytest.mark.parametrize("after", ["default: allow\n", "default: deny\n", BEFORE])
+def test_a_default_says_that_no_rules_are_meant(lost, after):
+    assert lost(after)[1] is None
+
+
+@pytest.mark.parametrize("before", SAYS_NOTHING)
+def test_files_that_said_nothing_before_lose_nothing(lost, before):
+    assert lost("", before)[1] is None

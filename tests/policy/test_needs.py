@@ -2,6 +2,7 @@
 
 import pytest
 
+from toolrt.core.calls import Caller
 from toolrt.core.decisions import Ask, Group, Need
 from toolrt.policy.needs import awaits, told
 
@@ -46,9 +47,19 @@ def test_where_several_ask_a_need_says_for_whom():
     assert told(need(), "bot", of=asks[:1]) == "a yes of role finance"
 
 
+def person(name, *roles, may=("approve",)):
+    return Caller(name, roles, may=frozenset(may))
+
+
 def test_nobody_is_awaited_twice_and_no_requester_where_four_eyes_look():
-    assert awaits(need("ben", count=2), "bot", "cid")
-    assert not awaits(need("ben", count=2), "bot", "ben")
-    assert not awaits(need("ben"), "bot", "cid")
-    assert awaits(need(), "bot", "bot")
-    assert not awaits(need(strict=True), "bot", "bot")
+    assert awaits(need("ben", count=2), "bot", person("cid", "finance"))
+    assert not awaits(need("ben", count=2), "bot", person("ben", "finance"))
+    assert not awaits(need("ben"), "bot", person("cid", "finance"))
+    assert awaits(need(), "bot", person("bot", "finance"))
+    assert not awaits(need(strict=True), "bot", person("bot", "finance"))
+
+
+def test_nobody_is_awaited_whose_yes_would_be_refused():
+    assert not awaits(need(), "bot", person("cid", "it"))
+    assert not awaits(need(), "bot", person("cid", "finance", may=("call", "admin")))
+    assert awaits(Need(Group()), "bot", person("cid"))

@@ -114,8 +114,36 @@ async def test_rules_are_told_by_id(project):
         project, rules=RULES.replace("too loud", "loud").replace("id: all", "id: every")
     )
 
-    assert made.text == "+ rule every  ~ rule loud  - rule all"
-    assert made.document()["rules"] == {"added": ["every"], "changed": ["loud"], "removed": ["all"]}
+    assert made.text == "+ rule every  ~ rule loud (reason too loud -> loud)  - rule all"
+    assert made.document()["rules"] == {
+        "added": ["every"], "changed": {"loud": "reason too loud -> loud"}, "removed": ["all"],
+    }  # fmt: skip
+
+
+RULE = '- {id: loud, decide: deny, tools: [echo], when: args.text == "loud", reason: too loud}'
+
+
+@pytest.mark.parametrize(
+    ("rule", "how"),
+    [
+        (RULE.replace('== "loud"', '== "l"'), 'when args.text == "loud" -> args.text == "l"'),
+        (RULE.replace("tools: [echo]", "tools: ['*']"), 'tools ["echo"] -> ["*"]'),
+        (RULE.replace("deny", "ask"), "decide deny -> ask"),
+        (RULE.replace("deny", "ask, approval: {count: 2}"),
+         "approval.count none -> 2, decide deny -> ask"),
+        (RULE.replace("too loud", "x" * 50), "reason"),
+        (RULE.replace("too loud", "see https://ann:hunter2@host"),
+         "reason too loud -> see https://***"),
+        (RULE.replace('== "loud", reason: too loud', '!= "l", mode: audit, unless: "true"')
+         .replace("[echo]", "['*']"),
+         'mode none -> audit, reason too loud -> none, tools ["echo"] -> ["*"], 2 more'),
+    ],
+)  # fmt: skip
+async def test_what_changed_in_a_rule_is_told(project, rule, how):
+    assert RULE in RULES
+    made = await changed(project, rules=RULES.replace(RULE, rule))
+
+    assert made.text == f"~ rule loud ({how})"
 
 
 async def test_a_password_in_a_changed_value_is_not_shown(project):

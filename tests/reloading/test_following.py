@@ -9,7 +9,7 @@ import pytest
 from reloading_project import ECHO, RULES, replace, verdict
 
 from toolrt.core.clock import SystemClock
-from toolrt.reloading import following, reloader
+from toolrt.reloading import reloader
 
 pytestmark = [pytest.mark.anyio, pytest.mark.realtime]
 
@@ -91,13 +91,28 @@ async def test_l5_deleted_policies_stay_in_force(project):
 
 
 async def test_l6_a_loss_comes_into_force_by_itself_after_a_second_look(project, monkeypatch):
-    for module in (following, reloader):
-        monkeypatch.setattr(module, "SECOND_LOOK_S", 0.5)
+    monkeypatch.setattr(reloader, "SECOND_LOOK_S", 0.5)
     async with following_project(project) as runtime:
         await asyncio.sleep(0.3)
         replace(project.rules, RULES.replace("decide: deny", "decide: allow"))
 
         assert await until(runtime, "loud", "loud") > 0.5
+
+
+async def test_l6_a_second_look_comes_in_time_whatever_else_changes(project, monkeypatch):
+    monkeypatch.setattr(reloader, "SECOND_LOOK_S", 1.5)
+
+    async def change():
+        for number in range(6, 60):
+            await asyncio.sleep(0.7)
+            replace(project.tools, ECHO.replace("5s", f"{number}s"))
+
+    async with following_project(project) as runtime:
+        await asyncio.sleep(0.3)
+        replace(project.rules, RULES.replace("decide: deny", "decide: allow"))
+        task = asyncio.create_task(change())
+        await until(runtime, "loud", "loud")
+        task.cancel()
 
 
 async def test_nothing_is_left_running_afterwards(project):

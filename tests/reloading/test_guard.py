@@ -2,10 +2,6 @@
 
 import pytest
 
-import toolrt
-from toolrt.core.clock import ManualClock
-from toolrt.testing import write_files
-
 pytestmark = pytest.mark.anyio
 
 PROJECT = """\
@@ -45,29 +41,25 @@ FILES = {"toolrt.yaml": PROJECT, "tools.d/bank.yaml": TOOLS, "policies.d/p.yaml"
 
 
 @pytest.fixture
-def reloaded(tmp_path):
+def reloaded(edited):
     """`await reloaded((file, right, wrong), …)`: the outcome of a reload after such edits."""
 
     async def reload(*edits, before=FILES, accept_loss=False):
-        files = {**before}
-        async with toolrt.open(write_files(tmp_path, files), clock=ManualClock()) as runtime:
-            for file, right, wrong in edits:
-                assert right in files[file], right
-                files[file] = files[file].replace(right, wrong)
-            write_files(tmp_path, files)
-            return await runtime.reload(accept_loss=accept_loss)
+        return await edited(before, *edits, accept_loss=accept_loss)
 
     return reload
 
 
 P, T, R = FILES
+MORE = (
+    "tools:\n  one: {description: O., command: [date]}\n  two: {description: T., command: [id]}\n"
+)
 
 
 @pytest.mark.parametrize(
     ("edits", "loss"),
     [
         ([(P, "limit: 500", "limit: 5000")], "ask rule `big` reads `vars.limit`, which changes"),
-        ([(P, "limit: 500", "limit: '500'")], "ask rule `big` reads `vars.limit`"),
         ([(P, "big: 5", "big: 6")], "deny rule `huge` reads `vars.limits`"),
         ([(P, "big: 5", "big: 5, most: 9")], "deny rule `huge` reads `vars.limits`"),
         ([(P, "place: Earth", "place: Mars")],
@@ -92,11 +84,17 @@ P, T, R = FILES
         ([(T, "close:", "shut:")],
          "deny rules `interns`, `plain` would no longer hold for `bank.close`"),
         ([(T, "close:", "shut:"), (T, "Close.", "Shut.")],
+         "deny rules `interns`, `plain` would no longer hold for `bank.close`"),
+        ([(T, "tools:\n", MORE), (T, TOOLS[TOOLS.index("  close:"):], "")],
          "deny rule `interns` would hold for no tool any more"),
         ([(T, "namespace: bank", "namespace: bunk")],
          "deny rule `huge` would no longer hold for `bank.close`"),
         ([(R, "when: '\"intern\"", "unless: now.getHours() > 3, when: '\"intern\"")],
          "deny rule `interns` would hold under one more condition"),
+        ([(R, "when: '\"intern\"", "unless: '\"intern\"")],
+         "deny rule `interns` would hold where its condition does not"),
+        ([(R, "when: args.amount > vars.limit", "unless: args.amount > vars.limit")],
+         "ask rule `big` would hold where its condition does not"),
         ([(R, "count: 2", "count: 1")], "ask rule `big` would need less of an approval"),
         ([(R, "roles: [finance], ", "roles: [finance, clerk], ")], "ask rule `big` would need less"),
         ([(R, ", approvers: {roles: [finance], principals: [zoe]}", "")],
@@ -148,7 +146,6 @@ async def test_l6_the_approval_of_a_file_counts_for_its_rules_and_its_tools(relo
         [(P, "place: Earth", "place: Earth, more: 1")],
         [(P, "may: [call, approve]}\n- {os_user: joe", "may: [call]}\n- {os_user: joe")],
         [(P, "identities:", "identities:\n- {os_user: max, principal: max, may: [call]}")],
-        [(P, "secret-hash", "another-hash")],
         [(T, "[money]", "[money]\n    title: Pay"), (T, "Pay.", "Pay an invoice.")],
         [(T, TOOLS[TOOLS.index("  close:"):], "")],
         [(R, "tools: [bank.close, bank.look]", "tools: ['*']")],
@@ -187,3 +184,123 @@ async def test_l6_what_is_refused_is_told_with_what_would_change(reloaded):
     outcome = await reloaded((P, "limit: 500", "limit: 5000"))
 
     assert outcome.changes.text == "~ bank.look  ~ vars.limit (500 -> 5000)"
+
+
+DEEP = {
+    P: "vars: {found: {level: 1, ranks: [1, 2]}, off: 0}\n",
+    T: "tools:\n  pay: {description: Pay., command: [echo]}\n",
+    R: "default: allow\nrules:\n- {id: d, decide: deny, tools: [pay], when: vars.found.level == 1}\n",
+}
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong"),
+    [("level: 1", "level: true"), ("[1, 2]", "[true, 2]"), ("[1, 2]", "[1.0, '2']")],
+)
+async def test_p10_a_constant_deep_inside_that_only_looks_the_same_has_changed(
+    reloaded, right, wrong
+):
+    outcome = await reloaded((P, right, wrong), before=DEEP)
+
+    assert outcome.losses == ("deny rule `d` reads `vars.found`, which changes",)
+    assert "~ vars.found." in outcome.changes.text
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong"), [("level: 1", "level: 1.0"), ("[1, 2]", "[1, 2.0]"), ("off: 0", "off: 0.0")]
+)
+async def test_p10_a_number_in_another_form_is_the_same_number(reloaded, right, wrong):
+    outcome = await reloaded((P, right, wrong), before=DEEP)
+
+    assert (outcome.is_new, outcome.losses, outcome.changes.text) == (True, (), "")
+
+
+BOTH = "when: vars.found.level == 1, unless: vars.off == 0"
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "loss"),
+    [
+        (BOTH, "unless: vars.found.level == 1, when: vars.off == 0", "where its condition does not"),
+        (BOTH, "unless: vars.found.level == 1", "where its condition does not"),
+        ("tools: [pay]", "unless: vars.off == 1, tools: [pay]", "under one more condition"),
+    ],
+)  # fmt: skip
+async def test_l6_a_condition_that_changes_sides_is_another_condition(reloaded, right, wrong, loss):
+    before = {**DEEP, R: DEEP[R].replace("when: vars.found.level == 1", BOTH)}
+    if "tools" in right:
+        before = DEEP
+    outcome = await reloaded((R, right, wrong), before=before)
+
+    assert outcome.losses == (f"deny rule `d` would hold {loss}",)
+
+
+@pytest.mark.parametrize("wrong", ["when: vars.found.level == 1", "unless: vars.off == 0"])
+async def test_l6_a_rule_that_loses_a_condition_holds_for_more(reloaded, wrong):
+    before = {**DEEP, R: DEEP[R].replace("when: vars.found.level == 1", BOTH)}
+    outcome = await reloaded((R, BOTH, wrong), before=before)
+
+    assert (outcome.is_new, outcome.losses) == (True, ())
+
+
+ASKING = {
+    T: """\
+tools:
+  wire: {description: W., parameters: {to: string}, command: [echo, "{{ to }}"], hitl: external}
+  fill:
+    description: F.
+    parameters: {to: string, sum: number, how: {type: string, default: ''}}
+    command: [echo, "{{ to }}", "{{ sum }}"]
+    hitl: {mode: input, fields: [to, sum]}
+  look: {description: L., command: [echo], hitl: confirm}
+""",
+    R: "default: allow\nrules: []\n",
+}
+RUNS = "`wire` would run, where a person does it now"
+LESS = "a person would fill in less of `fill`"
+IN_ALL = "rules: []\nsettings:\n- {tools: ['*'], hitl: confirm%s}"
+
+
+@pytest.mark.parametrize(
+    ("edit", "losses"),
+    [
+        ((T, "external", "confirm"), [RUNS]),
+        ((T, "external", "{mode: input, fields: [to]}"), [RUNS]),
+        ((T, "[to, sum]", "[to]"), [LESS]),
+        ((T, "[to, sum]", "[to, how]"), [LESS]),
+        ((T, "{mode: input, fields: [to, sum]}", "confirm"), [LESS]),
+        ((T, "mode: input", "mode: external"), [LESS]),
+        ((T, "hitl: external", "hitl: none"), ["`wire` would no longer ask a person by itself"]),
+        ((R, "rules: []", IN_ALL % ""), [RUNS, LESS]),
+        ((R, "rules: []", IN_ALL % ", when: '\"guest\" in caller.roles'"), [RUNS, LESS]),
+    ],
+)  # fmt: skip
+async def test_l6_a_tool_of_which_people_do_less_waits_for_somebody_to_confirm(
+    reloaded, edit, losses
+):
+    outcome = await reloaded(edit, before=ASKING)
+
+    assert list(outcome.losses) == losses
+
+
+@pytest.mark.parametrize(
+    "edit",
+    [
+        (T, "hitl: confirm", "hitl: external"),
+        (T, "hitl: external", "hitl: {mode: external, note: By hand.}"),
+        (T, "[to, sum]", "[sum, to]"),
+        (T, "[to, sum]", "[to, sum, how]"),
+        (T, ", fields: [to, sum]", ""),
+    ],
+)
+async def test_l6_a_tool_of_which_people_do_as_much_or_more_is_let_through(reloaded, edit):
+    outcome = await reloaded(edit, before=ASKING)
+
+    assert (outcome.is_new, outcome.losses) == (True, ())
+
+
+async def test_l6_a_person_who_filled_in_everything_and_fills_in_some_of_it_does_less(reloaded):
+    before = {**ASKING, T: ASKING[T].replace(", fields: [to, sum]", "")}
+    outcome = await reloaded((T, "mode: input", "mode: input, fields: [to, sum]"), before=before)
+
+    assert outcome.losses == (LESS,)

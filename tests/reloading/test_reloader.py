@@ -155,6 +155,26 @@ async def test_l5_all_policy_files_gone_is_an_error_whoever_confirms(project):
         assert await verdict(runtime, "loud") == "denied"
 
 
+@pytest.mark.parametrize("text", ["", "# later\n", "rules: []\n", None])
+async def test_l5_files_emptied_of_all_rules_are_never_accepted(project, text):
+    """Neither by a second look nor by a person; `default: allow` is how that is written."""
+    async with project.open() as runtime:
+        if text is None:
+            project.rules.parent.rename(project.root / "rules.d")
+        else:
+            replace(project.rules, text)
+        for accept_loss in (False, True, False):
+            outcome = await runtime.reload("watch", accept_loss=accept_loss)
+            assert not outcome.is_accepted
+            assert (outcome.losses, "default: allow" in outcome.hint) == ((), True)
+            project.clock.advance(20)
+        assert await verdict(runtime, "loud") == "denied"
+
+        project.rules.parent.mkdir(exist_ok=True)
+        replace(project.rules, "default: allow\n")
+        assert (await runtime.reload(accept_loss=True)).is_new
+
+
 async def test_l5_a_deleted_file_is_told(project):
     more = project.root / "policies.d" / "more.yaml"
     more.write_text("rules:\n- {id: more, decide: allow, tools: [echo]}\n")
@@ -194,6 +214,84 @@ async def test_l6_a_loss_that_has_changed_is_looked_at_anew(project):
         await runtime.reload("watch")
         project.clock.advance(20)
         replace(project.rules, RULES.replace("decide: deny", "decide: allow") + "# again\n")
+        assert not (await runtime.reload("watch")).is_accepted
+
+
+LOST = RULES.replace("decide: deny", "decide: allow")
+
+
+def _with_a_tool(project, number):
+    replace(project.tools, ECHO.replace("5s", f"{number}s"))
+
+
+def _with_a_rule_that_allows(project, number):
+    rule = f"rules:\n- {{id: more, decide: allow, tools: [echo], when: args.text == '{number}'}}\n"
+    (project.root / "policies.d" / "other.yaml").write_text(rule)
+
+
+def _with_a_constant(project, number):
+    (project.root / "toolrt.yaml").write_text(f"vars: {{limit: {number}}}\n")
+
+
+@pytest.mark.parametrize("change", [_with_a_tool, _with_a_rule_that_allows, _with_a_constant])
+async def test_l6_a_change_that_has_nothing_to_do_with_the_loss_does_not_begin_the_look_anew(
+    project, change
+):
+    async with project.open() as runtime:
+        replace(project.rules, LOST)
+        assert runtime.reloader.second_look_s is None
+        await runtime.reload("watch")
+        for number in (6, 7, 8):
+            project.clock.advance(3)
+            change(project, number)
+            assert not (await runtime.reload("watch")).is_accepted
+        assert 0 < runtime.reloader.second_look_s <= 1
+        project.clock.advance(1)
+        assert (await runtime.reload("second look")).is_new
+        assert runtime.reloader.second_look_s is None
+
+
+VARS = "vars: {limit: '%s'}\n"
+READS = RULES.replace("args.text == ", "args.text == vars.limit || args.text == ")
+
+
+@pytest.mark.parametrize(
+    ("file", "first", "then"),
+    [
+        ("policies.d/rules.yaml", LOST, LOST.replace("too loud", "loud")),
+        ("policies.d/rules.yaml", "default: deny", "default: deny\n"),
+        ("toolrt.yaml", VARS % "b", VARS % "c"),
+        ("policies.d/rules.yaml", READS.replace("default: deny", "default: allow"),
+         READS.replace("default: deny", "default:  allow")),
+    ],
+)  # fmt: skip
+async def test_l6_a_loss_of_the_same_words_and_other_content_is_looked_at_anew(
+    project, file, first, then
+):
+    project.rules.write_text(READS)
+    (project.root / "toolrt.yaml").write_text(VARS % "a")
+    async with project.open() as runtime:
+        (project.root / file).write_text(first)
+        before = await runtime.reload("watch")
+        project.clock.advance(20)
+        (project.root / file).write_text(then)
+        again = await runtime.reload("watch")
+
+        assert before.losses
+        assert not again.is_accepted
+        assert runtime.reloader.second_look_s == 10
+
+
+async def test_l6_an_error_in_between_begins_the_look_anew(project):
+    async with project.open() as runtime:
+        replace(project.rules, LOST)
+        await runtime.reload("watch")
+        project.clock.advance(9)
+        replace(project.rules, LOST + "- 7\n")
+        await runtime.reload("watch")
+        assert runtime.reloader.second_look_s is None
+        replace(project.rules, LOST)
+        project.clock.advance(9)
         assert not (await runtime.reload("watch")).is_accepted
 
 

@@ -350,3 +350,24 @@ async def test_a19_deciding_leaves_it_to_be_claimed(desk):
 
     assert decided.record.owner is None
     assert decided.record.outcome is None
+
+
+async def test_a13_an_edit_of_other_terms_than_the_editor_saw_changes_nothing(desk):
+    seen = await desk.ask()
+    await desk.decide(seen.id)
+    await desk.reopen(seen.id, FOUR_EYES)
+    moved = await desk.edit(seen.id, actor="bea", seen=seen)
+
+    assert (moved.code, moved.message) == (
+        "conflict",
+        "more is asked for by now, or other yeses: look again",
+    )
+    assert (await desk.get(seen.id)).final_hash == seen.final_hash
+
+
+async def test_a13_an_edit_takes_away_the_result_of_before(desk):
+    asked = await desk.ask(mode="external", terms=FOUR_EYES)
+    await desk.decide(asked.id, outcome='{"data":1}')
+    await desk.edit(asked.id, actor="bea")
+
+    assert (await desk.get(asked.id)).outcome is None

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from approval_desk import TERMS
+from approval_desk import SEALS, TERMS
 
 from toolrt.core.decisions import Group
 from toolrt.stores import approval_claims
@@ -28,7 +28,9 @@ def without(*actors, roles=()):
 def claim(desk):
     async def once(which, roles_now):
         more = {"owner": "w1", "final_hash": "final-1", "lease_s": 30.0}
-        return await desk.run(approval_claims.claim, which, **more, roles_now=roles_now)
+        return await desk.run(
+            approval_claims.claim, which, **more, roles_now=roles_now, seals=SEALS
+        )
 
     return once
 

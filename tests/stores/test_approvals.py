@@ -169,7 +169,7 @@ async def test_a2_the_database_lets_a_state_go_only_where_it_may(desk, state):
         "UPDATE approval_decisions SET actor = 'x', final_hash = 'x'",
         "DELETE FROM approval_decisions",
         """INSERT INTO approval_decisions SELECT approval_id, 'x', roles, 'agent', verdict, note, at,
-        9, final_hash FROM approval_decisions""",
+        9, final_hash, seal FROM approval_decisions""",
     ],
 )
 async def test_what_was_asked_and_said_stays_whatever_the_statement(desk, sql):

@@ -227,7 +227,7 @@ async def test_a20_the_wrong_key_is_told_as_such(book):
 
     (only,) = await book.found(b"another key of 32 bytes and more")
     assert (only.writer, only.seq) == (None, None)
-    assert only.reason == "nothing here was sealed with this key"
+    assert only.reason == "it was sealed with another key than the one there is now"
 
 
 async def test_a_transaction_that_is_undone_leaves_no_gap(book):

@@ -116,7 +116,7 @@ class Execution:
             invocation.sent = "maybe"
             take_back = self._homes.take_back_soon
             finished = await process.finished()
-            take_back = self._homes.take_back
+            take_back = self._homes.lend_again if finished.left_none else self._homes.take_back
         finally:
             if home is not None:
                 take_back(home)

@@ -1,14 +1,17 @@
 """The HOME of children: an empty folder for each run, which nobody finds again (S5).
 
-A program may leave settings there that would make the next run do something else. A folder that was
-left as empty as it was lent is lent again, under another name, since making one takes a disk some
-time; any other is removed. All stand in one folder of the runtime, which goes when that is closed
-or this process exits; where a process was killed first, the next that starts a child removes it.
+A program may leave settings there that would make the next run do something else, and a process
+that outlives its run may hold the folder open for as long as it likes, under whatever name it goes.
+Such folders are never lent again. Those of runs that are over are removed together, a moment later
+and on a thread, since making and removing one takes a disk some time; for the same reason a folder
+is kept for the next run where it is as empty as it was lent and certainly no process was left.
+
+All stand in one folder of the runtime, which goes when that is closed or this process exits; where
+a process was killed first, the next that starts a child removes it.
 """
 
 import asyncio
 import fcntl
-import itertools
 import os
 import shutil
 import stat
@@ -24,16 +27,16 @@ _MODE = stat.S_IFDIR | 0o700
 _LATER_S = 6.0
 """Longer than a group of processes may take to end."""
 _TIDY_S = 0.1
-"""How long what a run has left may stay, unless its folder is wanted before that."""
+"""How long the folder of a run that is over may stay."""
 
 
 class Homes:
     """Lends a folder to each run, from whatever thread."""
 
     def __init__(self) -> None:
-        self._numbers = itertools.count()
         self._lock = threading.Lock()
         self._free: list[str] = []
+        self._over: list[str] = []
         self._base: str | None = None
         self._place, self._tidy_at = (0, 0), 0.0
         self._end: weakref.finalize[[str, int, int], Homes] | None = None
@@ -42,11 +45,10 @@ class Homes:
         """An empty folder. Raises BindingError `unavailable` where none can be written."""
         if not self._is_in_place():
             self._forget()
-        while free := self._next():
-            home = self._renamed(free)
+        while home := self._next():
             if _is_as_new(home):
                 return home
-            _remove_aside(home)
+            self.take_back(home)
         try:
             return self._made()
         except FileNotFoundError:  # somebody cleaned up around us
@@ -59,21 +61,15 @@ class Homes:
             raise _no_folder() from error
 
     def take_back(self, home: str) -> None:
-        """The run is over: its folder may be lent again, unless something was left in it.
+        """The run is over: its folder goes in a moment, with all others."""
+        self._take(home, self._over)
 
-        That is looked at when it is, or in a moment with all others: what was left goes then.
+    def lend_again(self, home: str) -> None:
+        """The same for a run that has left no process: its folder stays where it is empty.
+
+        That is looked at when it is wanted, or in a moment with all others.
         """
-        if not home.startswith(f"{self._base}/"):
-            return  # nothing of ours is to be found by that name
-        self._free.append(home)
-        now = time.monotonic()
-        if now < self._tidy_at:
-            return
-        self._tidy_at = now + _TIDY_S
-        try:
-            asyncio.get_running_loop().call_later(_TIDY_S, self._tidy)
-        except RuntimeError:  # its loop went before it did
-            self._tidy()
+        self._take(home, self._free)
 
     def take_back_soon(self, home: str) -> None:
         """The same for a run that nobody waits for: its processes may take a while to end."""
@@ -83,25 +79,38 @@ class Homes:
         """Remove everything that was ever lent."""
         self._forget()
 
+    def _take(self, home: str, kept: list[str]) -> None:
+        if not home.startswith(f"{self._base}/"):
+            return  # nothing of ours is to be found by that name
+        kept.append(home)
+        now = time.monotonic()
+        if now < self._tidy_at:
+            return
+        self._tidy_at = now + _TIDY_S
+        try:
+            asyncio.get_running_loop().call_later(_TIDY_S, self._tidy)
+        except RuntimeError:  # its loop went before it did
+            self._tidy()
+
     def _tidy(self) -> None:
-        """Remove every folder that is not as empty as it was lent."""
+        """Remove the folders of runs that are over, for which nobody has to wait."""
         if not self._is_in_place():
             return
         for home in list(iter(self._next, None)):
-            if _is_as_new(home):
-                self._free.append(home)
-            else:
-                _remove_aside(home)
+            (self._free if _is_as_new(home) else self._over).append(home)
+        if self._over:
+            threading.Thread(target=_remove_all, args=(self._over,), daemon=True).start()
 
     def _next(self) -> str | None:
-        """The folder that came back last, if there is any."""
+        """The folder that may be lent again and came back last, if there is any."""
         try:
             return self._free.pop()
         except IndexError:
             return None
 
     def _made(self) -> str:
-        home = f"{self._base or self._begin()}/{next(self._numbers)}"
+        """No name is to be guessed, so that what still runs has nothing ready under the next."""
+        home = f"{self._base or self._begin()}/{os.urandom(8).hex()}"
         os.mkdir(home, 0o700)  # noqa: PTH102 (no Path object for each run)
         return home
 
@@ -113,15 +122,6 @@ class Homes:
             return _place_of(os.lstat(self._base)) == self._place
         except OSError:
             return False
-
-    def _renamed(self, home: str) -> str:
-        """A free folder under another name: what still runs knows the one that it was lent by."""
-        name = f"{self._base}/{next(self._numbers)}"
-        try:
-            os.rename(home, name)  # noqa: PTH104 (plain texts)
-        except OSError:  # it has been removed, and is not as new then
-            return name
-        return name
 
     def _begin(self) -> str:
         with self._lock:
@@ -140,7 +140,7 @@ class Homes:
             if self._end is not None:
                 self._end()
             self._base = self._end = None
-            self._free.clear()
+            self._free, self._over = [], []
 
 
 def _place_of(status: os.stat_result) -> tuple[int, int]:
@@ -152,11 +152,6 @@ def _is_as_new(home: str) -> bool:
         return os.lstat(home).st_mode == _MODE and not os.listdir(home)  # noqa: PTH208 (each run)
     except OSError:
         return False
-
-
-def _remove_aside(folder: str) -> None:
-    """It may hold much, and nobody has to wait for that."""
-    threading.Thread(target=_remove, args=(folder,), daemon=True).start()
 
 
 def _end(base: str, lock: int, owner: int) -> None:
@@ -194,6 +189,18 @@ def _sweep(parent: str) -> None:
             continue
         _remove(entry.path)
         os.close(lock)
+
+
+def _remove_all(homes: list[str]) -> None:
+    while True:
+        try:
+            home = homes.pop()
+        except IndexError:
+            return
+        try:
+            os.rmdir(home)  # noqa: PTH106 (plain texts); most are as empty as they were lent
+        except OSError:
+            _remove(home)
 
 
 def _remove(folder: str) -> None:

@@ -8,11 +8,11 @@ such as Node and Java need much of both.
 import math
 import os
 import resource
-import threading
 
 from pydantic import Field
 
 from toolrt.bindings.base import Spec
+from toolrt.bindings.births import Births
 from toolrt.manifest.scalars import Duration, Size
 
 RLimits = tuple[tuple[int, tuple[int, int]], ...]
@@ -20,8 +20,6 @@ RLimits = tuple[tuple[int, tuple[int, int]], ...]
 
 
 _LISTING = 4096
-_BIRTHS = "/proc/loadavg"
-"""Its last word is the number of the youngest process."""
 _CAN_LIMIT = hasattr(resource, "prlimit")
 
 
@@ -54,40 +52,6 @@ class Limits(Spec):
         if self.processes is not None:
             wanted[resource.RLIMIT_NPROC] = (self.processes, self.processes)
         return tuple((what, _capped(what, pair)) for what, pair in wanted.items())
-
-
-class Births:
-    """Tells whether a process is the youngest of the system, and so has no children yet.
-
-    That is asked of each child, so the file that knows stays open: to look the children up costs
-    as much as half of the whole start.
-    """
-
-    __slots__ = ("_file", "_lock")
-
-    def __init__(self) -> None:
-        self._file = -1
-        self._lock = threading.Lock()
-
-    def is_last(self, pid: int) -> bool:
-        """False as well where the system does not say."""
-        try:
-            return os.pread(self._opened(), _LISTING, 0).endswith(b" %d\n" % pid)
-        except OSError:
-            return False
-
-    def close(self) -> None:
-        with self._lock:
-            if self._file >= 0:
-                os.close(self._file)
-            self._file = -1
-
-    def _opened(self) -> int:
-        if self._file < 0:
-            with self._lock:
-                if self._file < 0:
-                    self._file = os.open(_BIRTHS, os.O_RDONLY)
-        return self._file
 
 
 def set_limits(pid: int, limits: RLimits, births: Births) -> None:

@@ -13,9 +13,9 @@ import time
 from collections.abc import Callable
 from typing import NamedTuple
 
+from toolrt.bindings.births import Births
 from toolrt.bindings.exit_watch import Exits, ExitWatch
 from toolrt.bindings.group import FIRST_LOOK_S, LAST_LOOK_S, LOST
-from toolrt.bindings.limits import Births
 from toolrt.bindings.oom import OomCount
 from toolrt.bindings.outputs import Captured, Null, Streams
 from toolrt.bindings.spawn import ProcessRequest, spawn, spawn_error
@@ -35,7 +35,8 @@ class Finished(NamedTuple):
     """How a child ended, what it said, and the seconds it took.
 
     `exit_code` is None when a signal ended it; both are None when somebody else took its status.
-    `out_of_memory` says that the kernel killed it for want of memory.
+    `out_of_memory` says that the kernel killed it for want of memory, `left_none` that it has
+    certainly started no process that could still run.
     """
 
     exit_code: int | None
@@ -44,6 +45,7 @@ class Finished(NamedTuple):
     stderr: Captured
     time_s: float
     out_of_memory: bool = False
+    left_none: bool = False
 
 
 class ProcessRunner:
@@ -195,6 +197,7 @@ class Process:
             stderr=self._streams.stderr.captured(),
             time_s=time.perf_counter() - self._started,
             out_of_memory=status == -signal.SIGKILL and self._runner.oom.has_grown(self._oom_kills),
+            left_none=status is not None and self._runner.births.has_left_none(self.pid),
         )
 
     def _flooded(self) -> None:

@@ -8,9 +8,10 @@ import errno
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
+from toolrt.bindings.births import Births
 from toolrt.bindings.group import Leader
 from toolrt.bindings.launch import launch
-from toolrt.bindings.limits import Births, RLimits, set_limits
+from toolrt.bindings.limits import RLimits, set_limits
 from toolrt.bindings.os_text import as_text
 from toolrt.core.errors import BindingError
 
@@ -47,6 +48,7 @@ def spawn(request: ProcessRequest, streams: tuple[int, ...], births: Births) -> 
         pid = launch(request.executable, request.argv, request.env, request.cwd, streams)
     except OSError as error:
         raise spawn_error(error, request) from error
+    births.note(pid)
     set_limits(pid, request.limits, births)
     return pid
 

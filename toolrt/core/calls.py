@@ -105,7 +105,8 @@ class Invocation(Unusual):
     remembers those that were repeated, `notes` say what was changed on the way to the binding.
     `is_orphaned` says that a cancelled attempt still runs in its thread. `decision` is there once
     policy has decided, unless it decides all calls of the tool alike; `approval` is the record that
-    a resumed call runs on. `shown_bytes` is about how much of the result a model gets.
+    a resumed call runs on, or the grant that lets it through. `shown_bytes` is about how much of
+    the result a model gets.
     The last four belong to `pipeline/deadline`: the task that waits for the running attempt, until
     when, and why not.
     """

@@ -5,8 +5,13 @@ from difflib import get_close_matches
 
 
 def nearest(name: str, known: Iterable[str], cutoff: float = 0.7) -> str | None:
-    """The known name closest to `name`, or None when none is close enough to suggest."""
-    close = get_close_matches(name, list(known), n=1, cutoff=cutoff)
+    """The known name closest to `name`, or None when none is close enough to suggest.
+
+    One that differs only in capitals is the closest there is.
+    """
+    names = list(known)
+    twin = next((each for each in names if each.casefold() == name.casefold()), None)
+    close = get_close_matches(name, names, n=1, cutoff=cutoff) if twin is None else [twin]
     return close[0] if close else None
 
 

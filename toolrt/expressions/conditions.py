@@ -5,6 +5,7 @@ its schema, and in a run environment of plain maps. The only module that knows t
 whose evaluation ends after 10,000 steps and whose regular expressions take linear time.
 """
 
+import re
 from collections.abc import Iterable, Mapping
 from functools import cache, lru_cache
 from types import MappingProxyType
@@ -15,7 +16,15 @@ from toolrt.core.faults import Fault, FaultError
 from toolrt.expressions.condition_fast import fast_condition
 from toolrt.expressions.condition_faults import compile_faults, missing_key, run_message, type_words
 from toolrt.expressions.condition_text import ConditionText, Use, name_faults, shape_faults
-from toolrt.expressions.condition_values import doubles, is_readable, part, why_unreadable
+from toolrt.expressions.condition_values import (
+    doubles,
+    is_readable,
+    is_readable_key,
+    part,
+    type_of_schema,
+    type_of_value,
+    why_unreadable,
+)
 from toolrt.expressions.globs import expression_of
 from toolrt.expressions.vocabulary import KNOWN_KEYS
 
@@ -60,19 +69,17 @@ _TYPED_KEYS = {
     "call.id": "string",
     "call.time": "string",
     "tool.name": "string",
+    "tool.namespace": "string",
+    "tool.version": "string",
     "tool.tags": "list(string)",
     "tool.effect": "string",
     "risk.score": "double",
     "risk.classes": "list(string)",
 }
 _RUN_TYPES = {"now": "timestamp"}
-_OF_SCHEMA = {
-    "string": "string",
-    "integer": "int",
-    "number": "double",
-    "boolean": "bool",
-    "object": "map",
-}
+
+
+_WORDS = re.compile(r"\b(?:true|false)\b")
 
 
 class ConditionError(ToolrtError):
@@ -128,6 +135,19 @@ class Condition:
         found = None if self._fast is None else self._fast(bindings)
         return self._by_library(bindings) if found is None else found
 
+    @property
+    def constant(self) -> bool | None:
+        """What it comes to for every call there could be; None where that depends on the call.
+
+        Nothing is read: in CEL `false && error` is false, and `true || error` is true.
+        """
+        if self.roots and not _WORDS.search(ConditionText(self.text).code):
+            return None
+        try:
+            return self.holds({})
+        except ConditionError:
+            return None
+
     def _by_library(self, bindings: Mapping[str, Any]) -> bool:
         """What the library says."""
         data = {
@@ -166,19 +186,20 @@ def compile_condition(
     roots: Mapping[str, RootType],
     arguments: Schemas | None = None,
     known_keys: Mapping[str, frozenset[str]] = CONDITION_KEYS,
+    constants: Mapping[str, Any] | None = None,
 ) -> Condition:
     """Compile `text` for a place that has `roots`.
 
     `arguments` are the JSON Schemas of the parameters by name, None when they are not known;
-    `known_keys` lists the keys of the other roots that have fixed ones. Raises FaultError with the
-    offset of each fault.
+    `known_keys` lists the keys of the other roots that have fixed ones. `constants` are the `vars`,
+    whose types count then. Raises FaultError with the offset of each fault.
     """
     if not is_readable(text):
         message = "a condition holds no NUL and no half characters"
         raise FaultError(Fault("invalid-condition", message, offset=0))
     source = ConditionText(text)
     uses = [use for use in source.uses() if use.root in roots]
-    types = _types(roots, arguments or {})
+    types = _types(roots, arguments or {}, constants or {})
     checked, faults = _check(source, types, roots)
     known = known_keys if arguments is None else {**known_keys, "args": frozenset(arguments)}
     faults = [*faults, *name_faults(uses, known), *shape_faults(source)]
@@ -198,27 +219,16 @@ def _history_fault(offset: int) -> Fault:
     return Fault("unknown-name", message, hint='write history.calls("10m")', offset=offset)
 
 
-def _types(roots: Mapping[str, RootType], arguments: Schemas) -> Names:
+def _types(
+    roots: Mapping[str, RootType], arguments: Schemas, constants: Mapping[str, Any]
+) -> Names:
     """Every name of the check environment with its type."""
     typed = [(key, kind) for key, kind in _TYPED_KEYS.items() if key.partition(".")[0] in roots]
     if "args" in roots:
-        typed += [(f"args.{name}", _type_of(schema)) for name, schema in arguments.items()]
+        typed += [(f"args.{name}", type_of_schema(schema)) for name, schema in arguments.items()]
+    named = ((name, type_of_value(each)) for name, each in constants.items())
+    typed += [(f"vars.{name}", kind) for name, kind in named if is_readable_key(name)]
     return (*roots.items(), *typed)
-
-
-def _type_of(schema: Any) -> str:
-    """The type of values of a JSON Schema; `dyn` when it allows several."""
-    if not isinstance(schema, Mapping):
-        return "dyn"
-    kind = schema.get("type")
-    if kind == "array":
-        item = _type_of(schema.get("items"))
-        return f"list({item})" if item in {"string", "int", "bool"} else "list(dyn)"
-    if isinstance(kind, str):
-        return _OF_SCHEMA.get(kind, "dyn")
-    choices = schema.get("enum")
-    is_text = isinstance(choices, list) and all(isinstance(each, str) for each in choices)
-    return "string" if kind is None and is_text else "dyn"
 
 
 def _check(source: ConditionText, types: Names, roots: Iterable[str]) -> tuple[Any, list[Fault]]:

@@ -6,6 +6,7 @@ from typing import Any
 
 from toolrt.core.results import SCHEMA
 from toolrt.pipeline.viewing import Viewed
+from toolrt.stores.approval_outcomes import outcome_of
 from toolrt.stores.approval_votes import Vote
 from toolrt.stores.approvals import Approval
 from toolrt.stores.grants import Grant
@@ -35,7 +36,7 @@ def approval_document(viewed: Viewed) -> dict[str, Any]:
         "final_hash": record.final_hash,
         "edited_by": record.edited_by,
         "fields": json.loads(record.fields) if record.fields else None,
-        "outcome": json.loads(record.outcome) if record.outcome else None,
+        "outcome": outcome_of(record.outcome),
     }
 
 

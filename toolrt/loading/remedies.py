@@ -40,6 +40,7 @@ _IDLE = frozenset(
 )
 """Keys that do nothing yet; of one that works elsewhere this says no more than its rank."""
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_ONE_WORD = re.compile(r"[\w*][\w.*-]*", re.ASCII)
 _MOST_ATTEMPTS = 10
 _MOST_LISTED = 12
 _ALIKE = 0.5
@@ -126,6 +127,13 @@ def _instead_of_list(last: Any, value: list[Any]) -> str | None:
     return f"{last}: {{{shown}: {'string' if last == 'parameters' else '{…}'}}}"
 
 
+def _listed(_path: Path, value: Any) -> str | None:
+    """One name where a list of them is wanted."""
+    if not isinstance(value, str) or not _ONE_WORD.fullmatch(value):
+        return None
+    return f'["{value}"]' if value.startswith("*") else f"[{value}]"
+
+
 def _truth(_path: Path, value: Any) -> str | None:
     return _TRUTHS.get(value.casefold()) if isinstance(value, str) else None
 
@@ -152,6 +160,7 @@ _REMEDIES: Mapping[str, Callable[[Path, Any], str | None]] = {
     "dict_type": _mapping,
     "invalid-duration": _duration,
     "invalid-size": _size,
+    "list_type": _listed,
     "model_attributes_type": _mapping,
     "model_type": _mapping,
 }

@@ -4,7 +4,7 @@ Entries with `when` are for some callers only. They are kept apart, and the cata
 variant of the tool of each combination of them.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from toolrt.core.faults import Fault, FaultError, child
@@ -70,7 +70,9 @@ def _layer(document: Document, path: FaultPath, entry: Mapping[str, Any]) -> Lay
 def _lay(files: LoadedFiles, setting: Setting, layer: Layer) -> None:
     condition = _condition(files, setting.when, layer)
     is_sound = condition is not None or setting.when is None
-    for tool in _hit(files, layer, setting.tools) if is_sound else ():
+    hit = _hit(files, layer, setting.tools) if is_sound else []
+    files.report(layer.document, layer.prefix, *_less_done(setting, layer, hit))
+    for tool in hit:
         if condition is None:
             tool.layered.lay(layer)
         else:
@@ -92,6 +94,19 @@ def _hit(files: LoadedFiles, layer: Layer, globs: list[str]) -> list[WrittenTool
             files.report(layer.document, layer.prefix, fault)
         found |= {id(tool): tool for tool in hit}
     return list(found.values())
+
+
+def _less_done(setting: Setting, layer: Layer, hit: list[WrittenTool]) -> Iterator[Fault]:
+    """The warning that a pattern takes from people what the tools have them do or fill in."""
+    mode = child(layer.data.get("hitl"), "mode")
+    theirs = {"confirm": ("external", "input"), "input": ("external",)}.get(mode, ())
+    for tool in hit:
+        own = child(tool.layered.merged.get("hitl"), "mode")
+        if own in theirs and tool.name not in setting.tools:
+            message = f"`{mode}` by a pattern takes the place of `{own}`, which `{tool.name}` says"
+            hint = f"keep `{tool.name}` out of it; or name it exactly, if that is meant"
+            yield Fault("hitl-by-pattern", message, ("hitl",), hint, "warning")
+            return
 
 
 def _condition(files: LoadedFiles, text: str | None, layer: Layer) -> Condition | None:

@@ -38,6 +38,9 @@ class Explained:
 
 def explain(error: ParseError, lines: Lines) -> Explained:
     """The one diagnostic of a file that is no YAML."""
+    never_closed = _never_closed(error, lines)
+    if never_closed is not None:
+        return never_closed
     for index in _suspects(error):
         found = _unquoted(lines, index)
         if found is not None:
@@ -176,6 +179,32 @@ def _unclosed(error: ParseError, lines: Lines) -> Explained:
         return Explained(fault, error.start)
     fault = Fault(_CODE, f"the `{bracket}` that opens here is not closed", hint=f"add `{closing}`")
     return Explained(fault, opened)
+
+
+def _never_closed(error: ParseError, lines: Lines) -> Explained | None:
+    """The `[` or `{` that nothing in the rest of the file closes; a template is no such bracket."""
+    opened = error.context_start
+    if opened is None or "expected ',' or" not in error.problem:
+        return None
+    if "{{" in lines.line(lines.place(opened)[0]) or not _open_in(lines.text[opened:]):
+        return None
+    number, column = lines.place(opened)
+    line = lines.line(number)
+    missing = "".join("]" if each == "[" else "}" for each in reversed(_open_in(line)))
+    bracket = line[column - 1]
+    fault = Fault(_CODE, f"the `{bracket}` that opens here is not closed", hint=f"add `{missing}`")
+    return Explained(fault, opened)
+
+
+def _open_in(text: str) -> list[str]:
+    """The brackets that are open at the end of `text`, whatever stands in quotes."""
+    found: list[str] = []
+    for character in _QUOTED.sub("", text):
+        if character in "[{":
+            found.append(character)
+        elif character in "]}" and found:
+            found.pop()
+    return found
 
 
 def _half_a_pair(error: ParseError, lines: Lines) -> Explained:

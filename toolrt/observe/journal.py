@@ -257,13 +257,14 @@ class _Backlog:
         self.segments: list[Segment] = []
         self.lost = self.told = 0
         self.is_failing = False
+        self._why = "no store took them"
 
     def add(self, segments: Sequence[Segment], error: ToolrtError) -> None:
         """Keep what there is room for. The log hears of a trouble once."""
         if not self.is_failing:
             hint = f" ({error.hint})" if error.hint else ""
             log.warning("the journal waits: %s%s", error.message, hint)
-        self.is_failing = True
+        self.is_failing, self._why = True, error.message
         for segment in segments:
             self.keep(segment)
 
@@ -286,7 +287,7 @@ class _Backlog:
         """Nothing will be written any more."""
         lost = self.lost + sum(each.count for each in self.segments)
         if lost:
-            log.error("%d entries of the journal are lost", lost)
+            log.error("%d entries of the journal are lost: %s", lost, self._why)
         self.segments, self.lost = [], 0
 
     def _has_room(self, segment: Segment) -> bool:

@@ -19,6 +19,7 @@ from toolrt.core.decisions import Decision
 from toolrt.core.redaction import MASK, Redactor
 from toolrt.core.results import Pause, ToolResult
 from toolrt.schemas.plain import NotJsonError, plain
+from toolrt.stores.grants import Grant
 from toolrt.stores.journal import Segment
 
 SPAN_S: Final = 10.0
@@ -253,14 +254,17 @@ def _told(decision: Decision | None) -> dict[str, Any] | None:
 
 
 def _more(invocation: Invocation, pause: Pause | None) -> dict[str, Any]:
-    """What few calls have: marks, attempts that failed before, and an approval."""
+    """What few calls have: marks, attempts that failed before, an approval or a grant."""
     more: dict[str, Any] = {**invocation.marks} if invocation.marks else {}
     if invocation.failed:
         more["failed"] = [
             {"number": each.number, "error": each.error, "delay_s": round(each.delay_s, 3)}
             for each in invocation.failed
         ]
-    if invocation.approval is not None:
+    if isinstance(invocation.approval, Grant):
+        more["grant"] = invocation.approval.id
+        more["approval"] = invocation.approval.approval_id
+    elif invocation.approval is not None:
         more["approval"] = invocation.approval.id
     elif pause is not None:
         more["approval"] = pause.approval_id

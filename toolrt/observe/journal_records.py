@@ -20,8 +20,8 @@ from toolrt.core.globs import tool_pattern
 from toolrt.core.redaction import MASK
 from toolrt.observe.journal_entries import SPAN_S, entries_of
 from toolrt.stores.base import Database, Session
-from toolrt.stores.journal import Seals, heads
-from toolrt.stores.journal_checks import Tampering, tamperings
+from toolrt.stores.journal import heads
+from toolrt.stores.verifying import Verified, verified
 
 Entry = Mapping[str, Any]
 
@@ -182,10 +182,10 @@ class Records:
             for entry in sorted(filter(is_wanted, found), key=itemgetter("at")):
                 yield wanted.shown(entry)
 
-    async def verify(self) -> list[Tampering]:
-        """What nobody with the key did to the journal; empty when all is well (A20)."""
-        seals = Seals(self._key())
-        return await self._database.read(lambda session: tamperings(session, seals))
+    async def verify(self) -> Verified:
+        """What nobody with the key did to the journal, approvals and grants (A20)."""
+        key = self._key()
+        return await self._database.read(lambda session: verified(session, key))
 
     def _narrowed(self, wanted: Filter) -> Filter:
         return wanted if self._only_of is None else replace(wanted, only_of=self._only_of)

@@ -33,9 +33,6 @@ class Supplied:
     data: Any = None
     error: str | None = None
 
-    def document(self) -> dict[str, Any]:
-        return {"data": self.data} if self.error is None else {"error": self.error}
-
 
 def check_scope(record: Approval, standing: Standing | None) -> None:
     """Raise RefusedError for a yes to calls to come that nobody can give here."""

@@ -1,11 +1,11 @@
 """Approvals on the side of people: look, edit, say yes or no, and run what was approved.
 
-Deciding never executes (A19). Each method raises RefusedError where it is refused, and StoreError
-where the store cannot be used.
+Deciding never executes (A19). Each method raises RefusedError where it is refused, be it for who
+decides or for what they say, and StoreError where the store cannot be used. What came too late is a
+`Moved` with its code.
 """
 
 import asyncio
-import json
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -24,21 +24,24 @@ from toolrt.pipeline.answering import (
     check_scope,
     check_supplied,
 )
-from toolrt.pipeline.asking import given, shown_to_people, subject_of
+from toolrt.pipeline.asking import given
 from toolrt.pipeline.gateway import Gateway
-from toolrt.pipeline.stages.authorize import decider_of
+from toolrt.pipeline.refusing import keeping_sealed, told_safely
+from toolrt.pipeline.said import asked_of, edit_of, new_grant
+from toolrt.pipeline.supplying import supplied_text
 from toolrt.pipeline.viewing import Viewed, masked_grant, viewed
-from toolrt.policy.hashes import texts
+from toolrt.policy.callers import check_caller, check_text
 from toolrt.policy.identities import as_decider, walls_of
-from toolrt.policy.questions import Questions, arguments_of, caller_of, parted
-from toolrt.policy.terms import also, reason_of
+from toolrt.policy.needs import missing
+from toolrt.policy.questions import Questions, arguments_of
 from toolrt.stores.approval_claims import cancel, resolve_unknown
-from toolrt.stores.approval_decisions import Edit, NewDecision, Reasked, decide, edit
+from toolrt.stores.approval_decisions import NewDecision, decide, edit
+from toolrt.stores.approval_grants import give
 from toolrt.stores.approval_lapses import is_due, sweep
 from toolrt.stores.approval_votes import votes_on
 from toolrt.stores.approvals import Approval, Moved, State, listed
 from toolrt.stores.base import Session, StoreError
-from toolrt.stores.grants import Grant, NewGrant, add, revoke
+from toolrt.stores.grants import Grant, check_new, revoke
 from toolrt.stores.grants import listed as grants_listed
 from toolrt.stores.moments import Moment
 
@@ -78,6 +81,7 @@ class Approvals:
         await self._swept()
         return await self._database.read(lambda session: listed(session, wanted, limit, whose))
 
+    @told_safely
     async def get(self, prefix: str, by: Caller | None = None) -> Approval:
         """The approval whose id is, or alone begins with, `prefix`; among those there are for `by`,
         who wants to do something about it.
@@ -97,6 +101,7 @@ class Approvals:
         pairs = zip(records, votes, strict=True)
         return [viewed(record, said, self._gateway.masked) for record, said in pairs]
 
+    @told_safely
     async def approve(
         self,
         prefix: str,
@@ -117,6 +122,7 @@ class Approvals:
         mode `external`. Runs nothing.
         """
         check_right(by)
+        check_text(note, "the note")
         record = await self.get(prefix, by)
         by = as_decider(by, record.tenant, self._questions.identities())
         check_supplied(record, supplied)
@@ -130,26 +136,36 @@ class Approvals:
         entry = self._entry(record)
         arguments = {**arguments_of(record), **(edits or {})}
         check_bound(entry, arguments_of(record), arguments)
-        checked = await self._gateway.recheck(record, arguments)
+        outcome = supplied_text(entry, supplied)
+        if standing is not None:
+            check_new(new_grant(record, entry, by, standing, self._questions.key))
+        with keeping_sealed(record):
+            checked = await self._gateway.recheck(record, arguments)
         is_edit = given(entry, checked.arguments) != arguments_of(record)
         if is_edit:
-            asked = _asked(record, entry, checked)
+            asked = asked_of(record, entry, checked)
             check_scope(replace(record, terms=asked.terms) if asked else record, standing)
-            record = await self._edited(record, entry, checked, asked, by)
-        outcome = None if supplied is None else json.dumps(supplied.document())
+            edited = await self._edited(record, entry, checked, by)
+            if edited.code is not None:
+                return edited
+            record = edited.record
         said = replace(self._said(record, by, "approve", note), outcome=outcome)
         moved = await self._decide(record, by, said, standing)
         if is_edit and moved.code == "access-denied":  # the edit was made, by who might decide then
             return Moved(moved.record, message=f"your yes does not count: {moved.message}")
-        return moved
+        return await self._counted(moved, by)
 
+    @told_safely
     async def deny(self, prefix: str, by: Caller, *, note: str | None = None) -> Moved:
         """Say no; `note` reaches the model after redaction."""
         check_right(by)
+        check_text(note, "the note")
         record = await self.get(prefix, by)
         by = as_decider(by, record.tenant, self._questions.identities())
-        return await self._decide(record, by, self._said(record, by, "deny", note))
+        moved = await self._decide(record, by, self._said(record, by, "deny", note))
+        return await self._counted(moved, by)
 
+    @told_safely
     async def run(
         self, prefix: str, caller: Caller | None = None, *, by: Caller | None = None
     ) -> ToolResult:
@@ -160,6 +176,8 @@ class Approvals:
         one of the record where it brings credentials.
         """
         record = await self.get(prefix, by)
+        if caller is not None:
+            check_caller(caller)
         if by is not None:
             check_run(record, by)
         return await self._gateway.resume(record, caller)
@@ -180,6 +198,7 @@ class Approvals:
                 return record
             await asyncio.sleep(_LOOK_S)
 
+    @told_safely
     async def cancel(self, prefix: str, by: Caller) -> Moved:
         """Call off what does not run yet (A18): one's own call, or any for who may decide."""
         record = await self.get(prefix, by)
@@ -191,6 +210,7 @@ class Approvals:
             )
         )
 
+    @told_safely
     async def resolve(
         self, prefix: str, by: Caller, state: Literal["succeeded", "failed"]
     ) -> Moved:
@@ -218,6 +238,7 @@ class Approvals:
         """The standing yes that was given with this approval, the latest of them."""
         return next((each for each in await self.grants() if each.approval_id == record.id), None)
 
+    @told_safely
     async def revoke(self, prefix: str, by: Caller) -> Grant:
         """End a standing yes."""
         check_right(by)
@@ -230,73 +251,57 @@ class Approvals:
         return masked_grant(ended, self._gateway.masked)
 
     def _there_for(self, by: Caller | None) -> Reach | None:
-        """What is there to be looked at, or for `by` to do something about."""
+        """What is there to be looked at, or for `by` to do something about.
+
+        Raises RefusedError for somebody of broken text.
+        """
+        if by is not None:
+            check_caller(by)
         return walls_of(by) if self._whose is None and by is not None else self._whose
 
     async def _decide(
         self, record: Approval, by: Caller, said: NewDecision, standing: Standing | None = None
     ) -> Moved:
-        granted = self._new_grant(record, by, standing) if standing else None
+        granted = None
+        if standing is not None:
+            entry = self._entry(record)
+            granted = new_grant(record, entry, by, standing, self._questions.key)
 
         def work(session: Session, now: Moment) -> Moved:
-            moved = decide(session, record.id, said, now, audit=self._questions.audit)
-            if moved.code is None and granted is not None and moved.record.state == "approved":
-                add(session, granted, now, audit=self._questions.audit)
-            return moved
+            seals, audit = self._questions.seals, self._questions.audit
+            moved = decide(session, record.id, said, now, seals=seals, audit=audit)
+            if granted is None:
+                return moved
+            return give(session, moved, granted, now, seals=seals, audit=audit)
 
         return await self._changing(work)
+
+    async def _counted(self, moved: Moved, by: Caller) -> Moved:
+        """The same. Raises RefusedError where `by` is not among those who may decide this."""
+        if moved.code != "access-denied":
+            return moved
+        record = moved.record
+        whose = missing(record, await self._questions.needs(record), by)
+        hint = f"it waits for {whose}" if whose else None
+        raise RefusedError(f"`{record.tool}`: {moved.message}", code=moved.code, hint=hint)
 
     def _said(
         self, record: Approval, by: Caller, verdict: Literal["approve", "deny"], note: str | None
     ) -> NewDecision:
         return NewDecision(by.principal, by.roles, self._channel, verdict, note, record.final_hash)
 
-    def _new_grant(self, record: Approval, by: Caller, standing: Standing) -> NewGrant:
-        entry = self._entry(record)
-        subject = subject_of(entry)
-        known = texts(arguments_of(record), subject.sensitive, self._questions.key)
-        return NewGrant(
-            scope=standing.scope,
-            tool=record.tool,
-            tool_hash=record.tool_hash,
-            principal=record.principal,
-            tenant=record.tenant,
-            session=record.session,
-            pattern={name: None if name in standing.free else text for name, text in known.items()},
-            granted_by=by.principal,
-            approval_id=record.id,
-            max_uses=standing.uses,
-            ttl_s=standing.for_s,
-        )
-
     async def _edited(
-        self,
-        record: Approval,
-        entry: ToolEntry,
-        checked: Invocation,
-        asked: Reasked | None,
-        by: Caller,
-    ) -> Approval:
+        self, record: Approval, entry: ToolEntry, checked: Invocation, by: Caller
+    ) -> Moved:
         """The record with other arguments, and with what policy asks for these."""
-        subject, arguments = subject_of(entry), checked.arguments
-        open_, sealed = parted(given(entry, arguments), subject.sensitive)
-        shown = shown_to_people(entry, arguments)
-        change = Edit(
-            by.principal,
-            by.roles,
-            self._channel,
-            open_,
-            self._questions.hash_of(subject, arguments, caller_of(record)),
-            sealed,
-            json.dumps(self._gateway.rendered(entry, shown, caller_of(record)), default=str),
-            asked,
+        questions, gateway = self._questions, self._gateway
+        change = edit_of(
+            record, checked, by, self._channel, entry=entry, questions=questions, gateway=gateway
         )
         moved = await self._changing(
-            lambda session, now: edit(session, record.id, change, now, audit=self._questions.audit)
+            lambda session, now: edit(session, record.id, change, now, audit=questions.audit)
         )
-        if moved.code is not None:
-            raise RefusedError(moved.message or "it cannot be edited", code=moved.code)
-        return moved.record
+        return await self._counted(moved, by)
 
     def _entry(self, record: Approval) -> ToolEntry:
         """The tool as it is now. Raises RefusedError where it is not what was asked about (A4)."""
@@ -322,12 +327,3 @@ class Approvals:
     async def _changing(self, work: Callable[[Session, Moment], T]) -> T:
         moment = self._questions.moments.now()
         return await self._database.run(lambda session: work(session, moment))
-
-
-def _asked(record: Approval, entry: ToolEntry, checked: Invocation) -> Reasked | None:
-    """What the edited call needs; None where policy asks for nothing now, and all stays."""
-    new = checked.decision.terms if checked.decision else None
-    if new is None:
-        return None
-    terms, hash_ = also(new, record.terms), decider_of(entry).policy_hash
-    return Reasked(terms, checked.generation, hash_, terms.rules, reason_of(terms.asks))

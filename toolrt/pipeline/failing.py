@@ -13,12 +13,12 @@ from pydantic_core import to_json
 from toolrt.catalog.redactions import Redactions
 from toolrt.core.calls import Invocation
 from toolrt.core.errors import BindingError, CallError
+from toolrt.core.hiding import Mask
 from toolrt.core.redaction import Redactor, without_credentials
 from toolrt.core.results import Failure, Pause, ToolResult
 from toolrt.core.unseen import harmless
 from toolrt.pipeline.cutting import cut_text, preview
 from toolrt.pipeline.recovering import decide
-from toolrt.pipeline.sensitive import Mask
 from toolrt.schemas.plain import MAX_DIGITS, without_surrogates
 from toolrt.schemas.values import to_plain
 

@@ -4,16 +4,11 @@ A tool's own words may repeat what it was given, and a person may have filled in
 not to see. Only failures of tools with sensitive parameters pay for it.
 """
 
-import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
-from toolrt.core.disguises import SHORTEST
-from toolrt.core.redaction import MASK, Redactor
+from toolrt.core.hiding import Leaf, Mask, hiding
 from toolrt.schemas.shapes import Schema, Shape, Shapes
-
-Mask = Callable[[Any], Any]
-"""A copy of a JSON value without what is sensitive; texts stay texts."""
 
 
 class Sensitive:
@@ -24,21 +19,10 @@ class Sensitive:
 
     def mask(self, arguments: Any) -> Mask:
         """What masks the sensitive ones among these arguments, checked or not."""
-        found = set(self._values(arguments, self._shapes.of(self._shapes.root), is_inside=False))
-        redactor, short = Redactor(), set[str]()
-        for text in map(str, found):
-            redactor.learn(text)
-            if len(text) < SHORTEST:
-                short.add(text)
-        words = _words(short)
+        root = self._shapes.of(self._shapes.root)
+        return hiding(self._values(arguments, root, is_inside=False))
 
-        def masked(text: str) -> str:
-            text = redactor.text(text)
-            return words.sub(MASK, text) if words else text
-
-        return lambda value: _without(redactor.value(value, masked), short)
-
-    def _values(self, value: Any, shape: Shape, *, is_inside: bool) -> Iterator[str | int | float]:
+    def _values(self, value: Any, shape: Shape, *, is_inside: bool) -> Iterator[Leaf]:
         is_inside = is_inside or shape.is_sensitive
         if isinstance(value, dict):
             for name, each in value.items():
@@ -50,19 +34,3 @@ class Sensitive:
                 yield from self._values(each, member, is_inside=is_inside)
         elif is_inside and isinstance(value, str | int | float) and not isinstance(value, bool):
             yield value
-
-
-def _words(short: set[str]) -> re.Pattern[str] | None:
-    """Finds values that are too short to be looked for inside words."""
-    written = sorted((re.escape(each) for each in short if each), key=len, reverse=True)
-    return re.compile(rf"(?<!\w)(?:{'|'.join(written)})(?!\w)") if written else None
-
-
-def _without(value: Any, short: set[str]) -> Any:
-    """The value without numbers that are such short ones."""
-    if isinstance(value, dict):
-        return {name: _without(each, short) for name, each in value.items()}
-    if isinstance(value, list):
-        return [_without(each, short) for each in value]
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    return MASK if is_number and str(value) in short else value

@@ -4,16 +4,18 @@ What is kept, and what will run, has them still (A12): a person who decides is t
 """
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from toolrt.core.decisions import Need
 from toolrt.core.redaction import MASK
+from toolrt.pipeline.people import masked_needs
 from toolrt.policy.needs import needs_of
+from toolrt.stores.approval_outcomes import outcome_of, without_sensitive
 from toolrt.stores.approval_votes import Vote
 from toolrt.stores.approvals import Approval
-from toolrt.stores.grants import Grant
+from toolrt.stores.grants import Grant, shown_pattern
 
 Mask = Callable[[Mapping[str, Any]], dict[str, Any]]
 """A copy of a JSON object without known secrets."""
@@ -39,18 +41,22 @@ def viewed(record: Approval, votes: Sequence[Vote], mask: Mask) -> Viewed:
     masked = mask(arguments)
     shown = replace(
         record,
+        caller=str(_masked(record.caller, mask)),
+        **_names(record, ("principal", "tenant", "session", "edited_by"), mask),
         asked_arguments=_text(mask(json.loads(record.asked_arguments))),
         arguments=_text(masked),
         view=_masked(record.view, mask),
-        outcome=_masked(record.outcome, mask),
+        outcome=_masked(_outcome(record), mask),
     )
-    said = [replace(each, note=_note(each.note, mask)) for each in votes]
-    return Viewed(shown, said, needs_of(record, votes), dict(_secrets(arguments, masked)))
+    said = [_vote(each, mask) for each in votes]
+    needs = masked_needs(needs_of(record, votes), lambda name: str(mask({"": name})[""]))
+    return Viewed(shown, said, needs, dict(_secrets(arguments, masked)))
 
 
 def masked_grant(grant: Grant, mask: Mask) -> Grant:
-    """The grant as people may see it; its values are JSON texts."""
-    return replace(grant, pattern=mask(grant.pattern))
+    """The grant as people may see it; its values are JSON texts, or masked."""
+    people = ("principal", "tenant", "session", "granted_by", "revoked_by")
+    return replace(grant, pattern=mask(shown_pattern(grant)), **_names(grant, people, mask))
 
 
 def _masked(text: str | None, mask: Mask) -> str | None:
@@ -58,8 +64,20 @@ def _masked(text: str | None, mask: Mask) -> str | None:
     return None if text is None else _text(mask({"": json.loads(text)})[""])
 
 
-def _note(note: str | None, mask: Mask) -> str | None:
-    return None if note is None else str(mask({"": note})[""])
+def _outcome(record: Approval) -> str | None:
+    """In the one shape, and without what is sensitive: that is erased from it only at the end."""
+    made = outcome_of(without_sensitive(record.outcome, record.sealed))
+    return None if made is None else _text(made)
+
+
+def _vote(vote: Vote, mask: Mask) -> Vote:
+    roles = tuple(mask({"": vote.roles})[""])
+    return replace(vote, roles=roles, **_names(vote, ("actor", "note"), mask))
+
+
+def _names(of: object, fields: Iterable[str], mask: Mask) -> dict[str, Any]:
+    """Texts that may be missing."""
+    return mask({name: getattr(of, name) for name in fields})
 
 
 def _secrets(before: Any, after: Any, path: str = "") -> Iterator[tuple[str, bool]]:

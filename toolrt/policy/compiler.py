@@ -13,8 +13,8 @@ from toolrt.core.decisions import Terms, Verdict
 from toolrt.core.faults import Fault, child
 from toolrt.core.faults import Path as FaultPath
 from toolrt.core.globs import no_such_tool, tool_pattern
-from toolrt.expressions.conditions import CONDITION_KEYS
 from toolrt.loading.loader import LoadedFiles, WrittenPolicies
+from toolrt.loading.reader import Document
 from toolrt.manifest.policy import Approval
 from toolrt.policy.approvers import approver_faults
 from toolrt.policy.bounds import SessionLimits
@@ -27,6 +27,7 @@ from toolrt.policy.history import History
 from toolrt.policy.kept import KeptClauses, Over
 from toolrt.policy.policy import Policy
 from toolrt.policy.terms import laid_over, own_terms, terms_of
+from toolrt.schemas.phrases import visible
 
 _UNKNOWN = ToolFacts("…", arguments=None)
 """Stands for a tool that a file may have which cannot be read."""
@@ -66,7 +67,7 @@ class _Compiling:
             self._look_at_approval(written)
         self.kept.turn()
         default, is_written = self._default()
-        if self.files.project.policy == "required" and not is_written:
+        if not is_written and self.files.knows.policies:
             self._miss_rules()
         deciders = {tool.name: self._of_tool(tool, default) for tool in self.tools.values()}
         self._tell_uncovered(deciders)
@@ -130,7 +131,8 @@ class _Compiling:
         arguments = {name: self.tools[name].arguments for name in hit}
         if not self._knows_what_is_hit(draft):
             arguments[_UNKNOWN.name] = None
-        over = Over(self.files.project_document, self.files.knows.vars, arguments)
+        roots = {name: self.tools[name].root for name in hit} if draft.looks_at_tools else {}
+        over = Over(self.files.project_document, self.files.knows.vars, arguments, roots)
         made, found = self.kept.clause(draft.rule, over, clause)
         placed = (draft.placed(each) for each in (*faults, *found))
         self.files.report(written.document, path, *placed)
@@ -161,6 +163,10 @@ class _Compiling:
         terms = terms_of(laid_over(rule.approval, of_file))
         if draft.is_sound and rule.decide == "ask" and rule.approval is not None:
             faults += self._lacking_approvers(terms)
+        if rule.approval is not None and rule.decide != "ask" and "decide" not in draft.lacks:
+            message = f"`approval` does nothing in a rule that says `{rule.decide}`"
+            hint = "`decide: ask` has somebody asked"
+            faults.append(Fault("no-effect", message, ("approval",), hint, "warning", on_key=True))
         if rule.mode == "audit":
             message = f"rule `{rule.id}` only watches: it decides nothing"
             hint = "`mode: enforce`, or no mode, makes it count"
@@ -169,8 +175,8 @@ class _Compiling:
             id=rule.id,
             decide=rule.decide,
             tools=tuple(rule.tools),
-            when=compiled(rule.when, "when", arguments, self.known_keys, faults),
-            unless=compiled(rule.unless, "unless", arguments, self.known_keys, faults),
+            when=compiled(rule.when, "when", arguments, self._constants, faults),
+            unless=compiled(rule.unless, "unless", arguments, self._constants, faults),
             reason=rule.reason,
             mode=rule.mode,
             terms=terms,
@@ -189,10 +195,8 @@ class _Compiling:
         return approver_faults(terms, self.files.project.identities, ("approval",))
 
     @cached_property
-    def known_keys(self) -> Mapping[str, frozenset[str]]:
-        if not self.files.knows.vars:
-            return CONDITION_KEYS
-        return {**CONDITION_KEYS, "vars": frozenset(self.files.project.vars)}
+    def _constants(self) -> Mapping[str, Any] | None:
+        return self.files.project.vars if self.files.knows.vars else None
 
     def _hit(self, draft: Draft, faults: list[Fault]) -> list[str]:
         """The tools that the globs match; a glob that matches none is worth a warning."""
@@ -271,12 +275,26 @@ class _Compiling:
         return ("deny", True) if has_rules else ("allow", False)
 
     def _miss_rules(self) -> None:
-        """Rules are required, and there are none; a file that cannot be read may have some."""
-        document = self.files.project_document
-        if document is not None and self.files.knows.policies:
+        """There are no rules: an error where they are required, and worth a warning where there is
+        a place for them. Not asked where a file cannot be read, which may have some.
+        """
+        document, folder = self.files.project_document, self.files.project.policies_dir
+        if document is not None and self.files.project.policy == "required":
             message = "`policy: required`, and no file of policies.d has rules or a default"
             hint = "write rules, or take the key away to run without"
             self.files.report(document, (), Fault("no-policy", message, ("policy",), hint))
+            return
+        if not self.files.policies and not (self.files.root / folder).is_dir():
+            return
+        first = min(
+            (each.document for each in self.files.policies),
+            key=lambda each: each.file,
+            default=None,
+        )
+        said = "has no rule and no `default`: every call that can be undone is allowed"
+        hint = "write rules, or `default: allow`; `policy: required` in toolrt.yaml insists on them"
+        fault = Fault("no-rules", f"{visible(folder)} {said}", (), hint, "warning")
+        self.files.report(first or Document(folder, ""), (), fault)
 
     @cached_property
     def _limits(self) -> SessionLimits:

@@ -7,9 +7,16 @@ from typing import Any
 from pydantic_core import PydanticCustomError
 
 from toolrt.core.faults import Fault, FaultError
-from toolrt.expressions.conditions import RULE_ROOTS, Condition, compile_condition
+from toolrt.expressions.condition_domains import foregone
+from toolrt.expressions.conditions import (
+    CONDITION_KEYS,
+    RULE_ROOTS,
+    Condition,
+    compile_condition,
+)
 from toolrt.manifest.scalars import duration_s
 from toolrt.policy.clauses import Clause
+from toolrt.policy.domains import domains_of
 from toolrt.policy.facts import ToolFacts
 
 _FEW = 3
@@ -54,18 +61,27 @@ def compiled(
     text: str | None,
     key: str,
     arguments: Arguments,
-    known_keys: Mapping[str, frozenset[str]],
+    constants: Mapping[str, Any] | None,
     faults: list[Fault],
 ) -> Condition | None:
-    """The condition under `key` of a rule; faults are reported, and None stands for it then."""
+    """The condition under `key` of a rule; faults are reported, and None stands for it then.
+
+    `constants` are the `vars` of the project; None where they are not known.
+    """
     if text is None:
         return None
+    known = {} if constants is None else {"vars": frozenset(constants)}
     try:
-        made = compile_condition(text, RULE_ROOTS, arguments.schemas, known_keys)
+        made = compile_condition(
+            text, RULE_ROOTS, arguments.schemas, {**CONDITION_KEYS, **known}, constants
+        )
     except FaultError as error:
         faults.extend(error.under(key))
         return None
     faults += _of_windows(made, key)
+    domains = domains_of(made.roots, arguments.schemas, arguments.tools)
+    faults += (fault.under(key) for fault in foregone(text, domains))
+    faults += _of_constant(made, key)
     if arguments.schemas is not None:
         faults += _partly_unknown(made, key, arguments)
     return made
@@ -80,8 +96,10 @@ def windows_of(clauses: Iterable[Clause]) -> dict[str, float]:
 
 def _of_windows(condition: Condition, key: str) -> Iterable[Fault]:
     for text in sorted(condition.windows):
-        if _seconds(text) is None:
-            message = f"`{text}` is no duration"
+        span_s = _seconds(text)
+        if not span_s:
+            why = "is no duration" if span_s is None else "is no window: no call falls into it"
+            message = f"`{text}` {why}"
             offset = max(condition.text.find(text), 0)
             hint = 'write history.calls("10m"), or 30s, 2h, 1d'
             yield Fault("invalid-duration", message, (key,), hint, offset=offset)
@@ -92,6 +110,16 @@ def _seconds(text: str) -> float | None:
         return duration_s(text)
     except PydanticCustomError:
         return None
+
+
+def _of_constant(condition: Condition, key: str) -> Iterable[Fault]:
+    """Where a condition is the same for every call, and takes its rule away."""
+    if condition.constant is not (key == "unless"):
+        return
+    word = "always" if condition.constant else "never"
+    message = f"this is {word} true: the rule matches no call"
+    hint = "`mode: audit` lets a rule watch without deciding; else take it away"
+    yield Fault("constant-condition", message, (key,), hint, "warning", offset=0)
 
 
 def _partly_unknown(condition: Condition, key: str, arguments: Arguments) -> Iterable[Fault]:

@@ -39,6 +39,11 @@ class Draft:
     def id(self) -> str | None:
         return None if "id" in self.lacks else self.rule.id
 
+    @property
+    def looks_at_tools(self) -> bool:
+        """Whether a condition may look at what the tools are."""
+        return any("tool" in (each or "") for each in (self.rule.when, self.rule.unless))
+
     def placed(self, fault: Fault) -> Fault:
         """The fault at the key as it is spelt."""
         return fault.moved((self.spelling.get(str(fault.path[0]), fault.path[0]), *fault.path[1:]))

@@ -1,7 +1,8 @@
 """How often a caller called a tool lately: the `history` root of conditions.
 
 Counted before a call runs, by monotonic time, and only calls that were let through (P18). Kept in
-memory for tools whose rules ask for it.
+memory for tools whose rules ask for it. So it is exact within one runtime; several at the same time
+do not see each other's calls, but for those that the journal had when they first looked.
 """
 
 from bisect import bisect_right

@@ -25,15 +25,22 @@ def of_os_user(name: str, identities: Sequence[Identity]) -> Caller:
     return Caller(name, may=frozenset()) if known is None else _caller(known)
 
 
-def of_principal(
-    principal: str, roles: tuple[str, ...] | None, identities: Sequence[Identity]
-) -> Caller:
-    """The caller of that name, with these roles, or with its own where `roles` is None."""
-    known = next((each for each in identities if each.principal == principal), None)
-    if known is None:
-        return Caller(principal, roles or ())
-    made = _caller(known)
-    return made if roles is None else replace(made, roles=roles)
+def of_principal(written: str, identities: Sequence[Identity], by: Caller) -> list[Caller]:
+    """Those whom `by` may mean with a name, or with `full_name`: one of each tenant.
+
+    Whoever has a tenant finds nobody beyond it.
+    """
+    whose = walls_of(by)
+    near = [each for each in identities if whose is None or whose.holds(None, each.tenant)]
+    named = [each for each in near if each.principal == written]
+    exact = [each for each in near if full_name(each) == written]
+    ones = dict.fromkeys((each.principal, each.tenant) for each in exact or named)
+    return [of_record(Caller(name, tenant=tenant), identities) for name, tenant in ones]
+
+
+def full_name(of: Caller | Identity) -> str:
+    """What names somebody among namesakes of several tenants; nothing follows the `@` of none."""
+    return f"{of.principal}@{of.tenant or ''}"
 
 
 def of_record(caller: Caller, identities: Sequence[Identity]) -> Caller:

@@ -19,11 +19,15 @@ Made = tuple[Clause, list[Fault]]
 
 @dataclass(frozen=True, slots=True)
 class Over:
-    """What a rule is compiled over: the project's own file, and the parameters of each tool."""
+    """What a rule is compiled over: the project's own file, and the parameters of each tool.
+
+    `roots` are the tools themselves, where its conditions look at them.
+    """
 
     project: Document | None
     knows_vars: bool
     arguments: Mapping[str, Mapping[str, Any] | None]
+    roots: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
 
 @dataclass

@@ -34,6 +34,15 @@ class Protection:
         }
         return cls(files, rules, default)
 
+    @property
+    def speaking(self) -> list[str]:
+        """The files that have a rule or a default; without any the built-in posture holds."""
+        return [
+            name
+            for name, written in self.files.items()
+            if written.policies.rules or written.policies.default is not None
+        ]
+
     def enforced(self, *verdicts: Verdict) -> set[str]:
         """The ids of the rules that decide one of `verdicts`."""
         return {
@@ -44,10 +53,15 @@ class Protection:
 
 
 def all_gone(before: Protection, after: Protection) -> str | None:
-    """What is wrong when there are no policy files any more: never the same as no rules."""
-    if not before.files or after.files:
-        return None
-    return f"every policy file is gone: {listed(before.files, 'file')}"
+    """What is wrong when no policy is left, be it that the files are gone or that they say nothing:
+    never the same as no rules, which `default: allow` says.
+    """
+    if before.files and not after.files:
+        return f"every policy file is gone: {listed(before.files, 'file')}"
+    if before.speaking and not after.speaking:
+        were = listed(before.speaking, "file")
+        return f"every rule and every `default` is gone: {were} had some"
+    return None
 
 
 def losses(before: Protection, after: Protection) -> Iterator[str]:
@@ -58,20 +72,28 @@ def losses(before: Protection, after: Protection) -> Iterator[str]:
     asks = before.enforced("ask") - after.enforced("ask", "deny")
     if asks:
         yield f"{listed(asks, 'ask rule')} would no longer hold"
-    if len(after.rules) * _HALF < len(before.rules):
+    if is_most_gone(before, after):
         yield f"of {len(before.rules)} rules {len(after.rules)} would be left"
     if before.default == "deny" and after.default != "deny":
         yield "calls that no rule decides would be let through"
     yield from _cut(before, after)
 
 
+def is_most_gone(before: Protection, after: Protection) -> bool:
+    """Whether fewer than half of the rules are left, whatever they decide."""
+    return len(after.rules) * _HALF < len(before.rules)
+
+
+def is_cut(was: WrittenPolicies | None, now: WrittenPolicies | None) -> bool:
+    """Whether a file ends earlier than it did, unless only blanks and comments are missing."""
+    if was is None or now is None or was.document.data == now.document.data:
+        return False
+    return was.document.text.startswith(now.document.text)
+
+
 def _cut(before: Protection, after: Protection) -> Iterator[str]:
-    """Files that end earlier than they did, unless only blanks and comments are missing."""
     for name, written in after.files.items():
-        known = before.files.get(name)
-        if known is None or known.document.data == written.document.data:
-            continue
-        if known.document.text.startswith(written.document.text):
+        if is_cut(before.files.get(name), written):
             yield f"{name} is the beginning of what it was"
 
 

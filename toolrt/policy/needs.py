@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 
+from toolrt.core.calls import Caller
 from toolrt.core.decisions import Ask, Group, Need
 from toolrt.stores.approval_votes import Vote, needs
 from toolrt.stores.approvals import Approval
@@ -54,10 +55,25 @@ def told(need: Need, requester: str, me: str | None = None, *, of: tuple[Ask, ..
     return f"{said} of {need.count} yeses; {more} needed, of {whose}"
 
 
-def awaits(need: Need, requester: str, me: str) -> bool:
-    """Whether a yes of `me` could be one of those that are missing, whatever their roles."""
-    is_excluded = need.is_strict and me == requester
-    return need.left > 0 and me not in need.said and not is_excluded
+def told_to(need: Need, requester: str, me: Caller, *, of: tuple[Ask, ...] = ()) -> str:
+    """The same to somebody who may not be one of those that are asked."""
+    said = told(need, requester, me.principal, of=of)
+    is_open = need.is_any and not awaits(need, requester, me)
+    return f"{said} (not you)" if is_open else said
+
+
+def missing(record: Approval, every: Iterable[Need], me: Caller) -> str:
+    """Whose yes is missing, told to `me`."""
+    asks, open_ = record.terms.asks, (each for each in every if each.left)
+    return "; ".join(told_to(each, record.principal, me, of=asks) for each in open_)
+
+
+def awaits(need: Need, requester: str, me: Caller) -> bool:
+    """Whether a yes of `me` could be one of those that are missing."""
+    name = me.principal
+    is_excluded = name in need.said or (need.is_strict and name == requester)
+    may = "approve" in me.may and need.group.holds(name, me.roles)
+    return need.left > 0 and may and not is_excluded
 
 
 def _but(need: Need, requester: str, me: str | None) -> str:

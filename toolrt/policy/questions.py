@@ -19,6 +19,7 @@ from toolrt.core.decisions import Caps, Decision, Need, Terms
 from toolrt.core.redaction import MASK
 from toolrt.core.results import Answer, Failure
 from toolrt.manifest.project import Identity
+from toolrt.policy.callers import check_caller
 from toolrt.policy.hashes import call_hash, texts
 from toolrt.policy.identities import of_record, roles_now
 from toolrt.policy.needs import is_simple, needs_of
@@ -27,6 +28,7 @@ from toolrt.stores.approval_asks import Refusal, create, still_open
 from toolrt.stores.approval_claims import claim, renew, settle
 from toolrt.stores.approval_decisions import Reasked, reopen
 from toolrt.stores.approval_recount import RolesNow
+from toolrt.stores.approval_seals import ApprovalSeals
 from toolrt.stores.approval_votes import votes_on
 from toolrt.stores.approvals import Approval, Moved, Question, get
 from toolrt.stores.base import Audit, Database, Session, StoreError
@@ -93,6 +95,7 @@ class Questions:
         self.identities: Callable[[], Sequence[Identity]] = tuple
         self._lasting_key = key
         self._key: bytes | None = None
+        self._seals: ApprovalSeals | None = None
 
     def hash_of(self, subject: Subject, arguments: Mapping[str, Any], caller: Caller) -> str:
         """What a call with these arguments is known by. May read the key for the first time."""
@@ -106,10 +109,22 @@ class Questions:
             self._key = derived(self._lasting_key(), "arguments")
         return self._key
 
+    @property
+    def seals(self) -> ApprovalSeals:
+        """What votes and grants are sealed with. Raises StoreError."""
+        if self._seals is None:
+            self._seals = ApprovalSeals(self._lasting_key())
+        return self._seals
+
+    def may_still_call(self, record: Approval) -> bool:
+        """Whether who asked is among the `identities`, where these are written, and may call."""
+        return "call" in caller_of(record, self.identities()).may
+
     async def ask(self, asked: Asked, caps: Caps) -> Approval | Grant | Refusal:
         """A grant that answers already, the approval that holds the question, or why it is not
-        even asked. Raises StoreError.
+        even asked. Raises StoreError, and RefusedError for a caller of broken text.
         """
+        check_caller(asked.caller)
         hash_ = self.hash_of(asked.subject, asked.arguments, asked.caller)
         question, moment = _question(asked, hash_), self.moments.now()
         wanted = Use(
@@ -120,13 +135,17 @@ class Questions:
             texts(asked.arguments, asked.subject.sensitive, self.key),
             question.terms,
             self._roles_now(asked.caller.tenant),
+            asked.call_id,
         )
+        may_be_let_through = "call" in of_record(asked.caller, self.identities()).may
 
         def work(session: Session) -> Approval | Grant | Refusal:
             asked_before = still_open(session, question)
             if asked_before is None or asked_before.state != "approved":
-                granted = use(session, wanted, moment, audit=self.audit)
-                if granted is not None:
+                granted = may_be_let_through and use(
+                    session, wanted, moment, seals=self.seals, audit=self.audit
+                )
+                if granted:
                     return granted
                 if not asked.may_wait:
                     return _UNATTENDED
@@ -179,6 +198,7 @@ class Questions:
                 owner=self.owner,
                 final_hash=final_hash,
                 lease_s=LEASE_S,
+                seals=self.seals,
                 roles_now=self._roles_now(record.tenant),
                 audit=self.audit,
             )

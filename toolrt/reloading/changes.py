@@ -3,7 +3,7 @@
 As text it is one line: `+ pay  ~ forecast (timeout 5s -> 8s)  - legacy`.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,7 +19,7 @@ _SHORT = {"timeout.total": "timeout", "retry.attempts": "retry", "http.url": "ht
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """Names of tools and ids of rules; a changed tool leads to what changed in it, in words.
+    """Names of tools and ids of rules; what changed of one leads to what changed in it, in words.
 
     So do `keys`, those of toolrt.yaml and those that policy files have for all their rules.
     """
@@ -28,7 +28,7 @@ class Changes:
     changed: Mapping[str, str] | None = None
     removed: tuple[str, ...] = ()
     rules_added: tuple[str, ...] = ()
-    rules_changed: tuple[str, ...] = ()
+    rules_changed: Mapping[str, str] | None = None
     rules_removed: tuple[str, ...] = ()
     keys: Mapping[str, str] | None = None
 
@@ -43,7 +43,7 @@ class Changes:
             *(_line(*each) for each in (self.changed or {}).items()),
             *(f"- {name}" for name in self.removed),
             *(f"+ rule {id_}" for id_ in self.rules_added),
-            *(f"~ rule {id_}" for id_ in self.rules_changed),
+            *(_line(f"rule {id_}", how) for id_, how in (self.rules_changed or {}).items()),
             *(f"- rule {id_}" for id_ in self.rules_removed),
             *(_line(*each) for each in (self.keys or {}).items()),
         ]
@@ -57,7 +57,7 @@ class Changes:
             "removed": list(self.removed),
             "rules": {
                 "added": list(self.rules_added),
-                "changed": list(self.rules_changed),
+                "changed": dict(self.rules_changed or {}),
                 "removed": list(self.rules_removed),
             },
             "keys": dict(self.keys or {}),
@@ -83,7 +83,11 @@ def changes(before: Side, after: Side, mask: Mask) -> Changes:
         {name: what for name, what in told if what is not None},
         tuple(name for name in old if name not in new),
         tuple(sorted(rules_now.keys() - rules.keys())),
-        tuple(sorted(id_ for id_ in rules_now.keys() & rules if rules_now[id_] != rules[id_])),
+        {
+            id_: _few(differences(rules[id_], rules_now[id_], mask))
+            for id_ in sorted(rules_now.keys() & rules)
+            if rules_now[id_] != rules[id_]
+        },
         tuple(sorted(rules.keys() - rules_now.keys())),
         dict(_keys(before, after, mask)),
     )
@@ -107,18 +111,21 @@ def _told(old: ToolEntry, new: ToolEntry, mask: Mask) -> str | None:
     """What has changed in a tool; None for nothing."""
     if old.layered is new.layered:
         return None
-    found = [
-        f"{_SHORT.get(name, name)} {how}".rstrip()
-        for name, how in differences(old.layered.merged, new.layered.merged, mask)
-    ]
+    found = list(differences(old.layered.merged, new.layered.merged, mask))
     if old.service != new.service:
-        found.append(f"target {new.target}" if new.target else "target")
+        found.append(("target", new.target or ""))
     if _conditional(old) != _conditional(new):
-        found.append("settings for some callers")
+        found.append(("settings for some callers", ""))
     if not found and old.definition_hash == new.definition_hash and old.blocked == new.blocked:
         return None
-    more = [f"{len(found) - _FEW} more"] if len(found) > _FEW else []
-    return ", ".join([*found[:_FEW], *more])
+    return _few(found)
+
+
+def _few(found: Iterable[Difference]) -> str:
+    """The first of what has changed, and how much more there is."""
+    texts = [f"{_SHORT.get(name, name)} {how}".rstrip() for name, how in found]
+    more = [f"{len(texts) - _FEW} more"] if len(texts) > _FEW else []
+    return ", ".join([*texts[:_FEW], *more])
 
 
 def _conditional(tool: ToolEntry) -> list[tuple[int, str, Mapping[str, Any]]]:

@@ -1,45 +1,21 @@
-"""Whether people are asked less than they were, or others could say yes: part of the guard of
-reloads (L6).
-"""
+"""Whether people are asked less than they were: part of the guard of reloads (L6)."""
 
-import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Final
 
-from toolrt.catalog.snapshot import Snapshot, ToolEntry
+from toolrt.catalog.snapshot import ToolEntry
 from toolrt.core.decisions import Group, Terms
-from toolrt.manifest.project import Identity
 from toolrt.policy.clauses import Clause
 from toolrt.policy.engine import ToolPolicy
 from toolrt.policy.loss import listed
 
-_RIGHTS = ("approve", "admin")
+_SILENT: Final = "{} would no longer ask a person by itself"
+_EASIER: Final = "the approval of {} itself would need less"
+_RUNS: Final = "{} would run, where a person does it now"
+_LESS: Final = "a person would fill in less of {}"
 
 Form = frozenset[str]
 """The conditions of the settings that apply to a caller, as written."""
-
-
-def more_rights(before: Snapshot, after: Snapshot, readers: Sequence[str]) -> Iterator[str]:
-    """What identities may or are now, where somebody had written any.
-
-    `readers` are those that look at who the caller is, such as `deny rule … reads`.
-    """
-    old, new = before.identities, after.identities
-    if not old:
-        return
-    if not new:
-        yield "without `identities` whoever is at the terminal could do everything"
-        return
-    others = {_person(each) for each in new}
-    changed = sorted({each.principal for each in old if _person(each) not in others})
-    if changed:
-        yield from (
-            f"{each} who the caller is, and {listed(changed)} of `identities` changes"
-            for each in readers
-        )
-    for right in _RIGHTS:
-        gained = _having(new, right) - _having(old, right)
-        yield from (f"`{name}` could `{right}`" for name in sorted(gained))
-    yield from _more_roles(old, new, _asked_roles(after))
 
 
 def less_consent(rules: Iterable[tuple[Clause, Clause]]) -> Iterator[Clause]:
@@ -51,19 +27,32 @@ def less_consent(rules: Iterable[tuple[Clause, Clause]]) -> Iterator[Clause]:
 
 
 def fewer_questions(tools: Iterable[tuple[ToolEntry, ToolEntry]]) -> Iterator[str]:
-    """Tools that asked a person by themselves and no longer do, for some caller or for all."""
-    silent: list[str] = []
-    easier: list[str] = []
+    """Tools that asked more of people by themselves, for some caller or for all."""
+    told: dict[str, set[str]] = {_SILENT: set(), _EASIER: set(), _RUNS: set(), _LESS: set()}
     for was, now in tools:
         changes = [(old, new) for old, new in _forms(was, now) if old is not None and old != new]
-        if any(new is None for _, new in changes):
-            silent.append(now.name)
-        elif any(new is not None and is_weaker(old, new) for old, new in changes):
-            easier.append(now.name)
-    if silent:
-        yield f"{listed(silent)} would no longer ask a person by itself"
-    if easier:
-        yield f"the approval of {listed(easier)} itself would need less"
+        lost = {each for old, new in changes for each in _lost(old, new)}
+        for each in {_SILENT} if _SILENT in lost else lost:
+            told[each].add(now.name)
+    yield from (sentence.format(listed(names)) for sentence, names in told.items() if names)
+
+
+def _lost(before: Terms, after: Terms | None) -> Iterator[str]:
+    """What people would be asked less, as one of the sentences."""
+    if after is None:
+        yield _SILENT
+        return
+    if is_weaker(before, after):
+        yield _EASIER
+    if before.mode == "external" and after.mode != "external":
+        yield _RUNS
+    if before.mode == "input" and (after.mode != "input" or _is_fewer(before, after)):
+        yield _LESS
+
+
+def _is_fewer(before: Terms, after: Terms) -> bool:
+    """Whether a person fills in fewer fields; where none is named, it is all of them."""
+    return bool(after.fields) and not (before.fields and {*before.fields} <= {*after.fields})
 
 
 def is_weaker(before: Terms, after: Terms) -> bool:
@@ -89,39 +78,9 @@ def _covers(now: Group, was: Group) -> bool:
     return not is_open and {*now.roles} <= {*was.roles} and {*now.principals} <= {*was.principals}
 
 
-def _person(identity: Identity) -> tuple[str, ...]:
-    """Who comes in by what; a token may be changed for another."""
-    claim = json.dumps(identity.claim, default=str)
-    proof = "token" if identity.token_hash is not None else f"{identity.os_user} {claim}"
-    return (proof, identity.principal, *sorted(identity.roles), f"@{identity.tenant}")
-
-
-def _having(identities: Iterable[Identity], right: str) -> set[str]:
-    return {each.principal for each in identities if right in each.may}
-
-
-def _more_roles(
-    old: Iterable[Identity], new: Iterable[Identity], asked: frozenset[str]
-) -> Iterator[str]:
-    """Approvers in a role that some approval asks for, which they did not have."""
-    before = {(each.principal, role) for each in old for role in each.roles}
-    known = _having(old, "approve")
-    for each in new:
-        for role in sorted({*each.roles} & asked) if "approve" in each.may else ():
-            if each.principal in known and (each.principal, role) not in before:
-                yield f"`{each.principal}` could `approve` as `{role}`"
-
-
-def _asked_roles(snapshot: Snapshot) -> frozenset[str]:
-    clauses = getattr(snapshot.rules, "clauses", {}).values()
-    terms = [each.terms for each in clauses if each.decide == "ask" and each.terms is not None]
-    terms += [each for tool in snapshot.tools.values() for each in _terms(tool).values() if each]
-    return frozenset(role for each in terms for group in each.groups for role in group.roles)
-
-
 def _forms(was: ToolEntry, now: ToolEntry) -> Iterator[tuple[Terms | None, Terms | None]]:
     """What the tool asked and what it asks, for every sort of caller that settings tell apart."""
-    old, new = _terms(was), _terms(now)
+    old, new = asks_of(was), asks_of(now)
     if old == new:
         return
     conditions = frozenset().union(*old), frozenset().union(*new)
@@ -129,7 +88,7 @@ def _forms(was: ToolEntry, now: ToolEntry) -> Iterator[tuple[Terms | None, Terms
         yield old[form & conditions[0]], new[form & conditions[1]]
 
 
-def _terms(tool: ToolEntry) -> Mapping[Form, Terms | None]:
+def asks_of(tool: ToolEntry) -> Mapping[Form, Terms | None]:
     """What the tool itself asks of people, by the settings that apply."""
     decider = tool.decider
     if not isinstance(decider, ToolPolicy):

@@ -15,7 +15,7 @@ _ROOM = 40
 
 def differences(old: Any, new: Any, mask: Mask, path: tuple[str, ...] = ()) -> Iterator[Difference]:
     """The leaves that differ, sorted; `mask` takes secrets out of what is shown."""
-    if old == new and _is_number(old) == _is_number(new):
+    if is_same(old, new):
         return
     if _is_mapping(old) and _is_mapping(new):
         keys = {*(old if isinstance(old, dict) else ()), *(new if isinstance(new, dict) else ())}
@@ -26,9 +26,15 @@ def differences(old: Any, new: Any, mask: Mask, path: tuple[str, ...] = ()) -> I
     yield ".".join(path), "" if None in texts else f"{texts[0]} -> {texts[1]}"
 
 
-def _is_number(value: Any) -> bool:
-    """Whether it is a number; `true` is none, though Python thinks that it is 1."""
-    return isinstance(value, int | float) and not isinstance(value, bool)
+def is_same(old: Any, new: Any) -> bool:
+    """Whether two values are the same to a condition, however deep they differ: `true` is not 1,
+    and 1 is 1.0 (P10).
+    """
+    if isinstance(old, dict) and isinstance(new, dict):
+        return old.keys() == new.keys() and all(is_same(old[key], new[key]) for key in old)
+    if isinstance(old, list) and isinstance(new, list):
+        return len(old) == len(new) and all(map(is_same, old, new))
+    return bool(old == new) and isinstance(old, bool) == isinstance(new, bool)
 
 
 def _is_mapping(value: Any) -> bool:

@@ -9,7 +9,7 @@ from toolrt.core.clock import Clock
 from toolrt.loading.loader import PROJECT_FILE
 from toolrt.loading.watcher import Interest, Watcher
 from toolrt.reloading.outcome import Reload
-from toolrt.reloading.reloader import SECOND_LOOK_S, Reloader
+from toolrt.reloading.reloader import Reloader
 
 _MARGIN_S: Final = 0.05
 
@@ -47,7 +47,7 @@ def _interest(reloader: Reloader) -> Interest:
 
 
 class _SecondLook:
-    """Looks again at a policy that protects less, once it has been unchanged for 10 s (L6)."""
+    """Looks again at a policy that protects less, once the loss has been there for 10 s (L6)."""
 
     def __init__(self, reloader: Reloader, clock: Clock) -> None:
         self._reloader = reloader
@@ -57,8 +57,9 @@ class _SecondLook:
     def after(self, outcome: Reload) -> None:
         """Come back later, if the outcome is one that time may confirm."""
         self.stop()
-        if outcome.losses:
-            self._task = asyncio.create_task(self._look())
+        left_s = self._reloader.second_look_s
+        if outcome.losses and left_s is not None:
+            self._task = asyncio.create_task(self._look(left_s))
 
     def stop(self) -> None:
         """Look no more."""
@@ -66,6 +67,6 @@ class _SecondLook:
             self._task.cancel()
         self._task = None
 
-    async def _look(self) -> None:
-        await self._clock.sleep(SECOND_LOOK_S + _MARGIN_S)
+    async def _look(self, left_s: float) -> None:
+        await self._clock.sleep(left_s + _MARGIN_S)
         await self._reloader.reload("second look")

@@ -16,6 +16,7 @@ from toolrt.loading.stock import Stock
 from toolrt.policy.loss import Protection, all_gone, losses
 from toolrt.policy.policy import Policy
 from toolrt.reloading.changes import Changes, Side, changes
+from toolrt.reloading.guarded import guarded
 from toolrt.reloading.weakening import weakened
 
 _OPENED_ONCE: Final = ("state", "journal", "secrets", "telemetry")
@@ -66,7 +67,9 @@ def _uses(tool: ToolEntry) -> Iterator[object]:
 
 @dataclass(frozen=True, slots=True)
 class Weighed:
-    """What was compiled beside what is in force; `new` is None where there are errors."""
+    """What was compiled beside what is in force; `new` is None where there are errors. `guarded` is
+    what the losses are made of.
+    """
 
     diagnostics: tuple[Diagnostic, ...]
     sources: Mapping[str, str] = field(repr=False)
@@ -74,6 +77,7 @@ class Weighed:
     changes: Changes = field(default_factory=Changes)
     gone: str | None = None
     losses: tuple[str, ...] = ()
+    guarded: str = ""
     needs_restart: tuple[str, ...] = ()
 
 
@@ -83,13 +87,18 @@ def weighed(current: Generation, compiled: Compiled) -> Weighed:
     new = Generation.of(compiled)
     if new is None:
         return Weighed(diagnostics, sources)
+    lost = (
+        *losses(current.protection, new.protection),
+        *weakened(current.snapshot, new.snapshot),
+    )
     return Weighed(
         diagnostics,
         sources,
         new,
         changes(current.side, new.side, partial(_masked, compiled.redactor)),
         all_gone(current.protection, new.protection),
-        (*losses(current.protection, new.protection), *weakened(current.snapshot, new.snapshot)),
+        lost,
+        guarded(current.side, new.side, lost) if lost else "",
         _kept_keys(current, new),
     )
 

@@ -9,7 +9,7 @@ import logging
 import sys
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Final
 
@@ -43,6 +43,16 @@ Record = Callable[[Mapping[str, Any]], Awaitable[None]]
 log = logging.getLogger("toolrt.reload")
 
 
+@dataclass(frozen=True, slots=True)
+class _Refusal:
+    """What was refused last; `guarded` is what its losses are made of, there `since` then."""
+
+    stock: Stock
+    outcome: Reload
+    guarded: str
+    since: float
+
+
 class Reloader:
     """Reloads one open project.
 
@@ -72,7 +82,7 @@ class Reloader:
         self._turn = asyncio.Lock()
         self._running: set[asyncio.Task[Reload]] = set()
         self._listeners: list[Callable[[Reload], object]] = []
-        self._refusal: tuple[Stock, Reload, float] | None = None
+        self._refusal: _Refusal | None = None
         self.standing = self._stands(is_success=True)
 
     @property
@@ -88,7 +98,18 @@ class Reloader:
     @property
     def stocks(self) -> list[Stock]:
         """The files in force, and those that were refused last."""
-        return [self.stock, *([self._refusal[0]] if self._refusal else [])]
+        return [self.stock, *([self._refusal.stock] if self._refusal else [])]
+
+    @property
+    def second_look_s(self) -> float | None:
+        """In how many seconds a loss that was refused is taken as meant; None where there is none.
+
+        It counts from when the loss was first seen: what else changes does not matter.
+        """
+        known = self._refusal
+        if known is None or not known.outcome.losses:
+            return None
+        return max(known.since + SECOND_LOOK_S - self._clock.monotonic(), 0.0)
 
     def on_reload(self, listener: Callable[[Reload], object]) -> Callable[[], None]:
         """Call `listener` with each outcome from now on; what is given back ends that."""
@@ -112,7 +133,7 @@ class Reloader:
     async def _in_turn(self, reason: str, *, accept_loss: bool) -> Reload:
         async with self._turn:
             started = self._clock.monotonic()
-            known = self._refusal and self._refusal[1].refused
+            known = self._refusal and self._refusal.outcome.refused
             was_sound = self.standing.reload_success
             try:
                 outcome = await self._outcome(reason, accept_loss=accept_loss)
@@ -136,9 +157,9 @@ class Reloader:
             return self._refused(reason, foreign, hint=OWN_THEM)
         if stock.is_as(self.stock) and not self._waits(reason):
             return self._unchanged(reason)
-        refusal = self._same_refusal(stock)
-        if refusal is not None and reason in AUTOMATIC and not self._is_second_look(refusal):
-            return replace(refusal[1], reason=reason)
+        known = self._refusal if reason in AUTOMATIC and self.second_look_s != 0 else None
+        if known is not None and stock.is_as(known.stock):
+            return replace(known.outcome, reason=reason)
         return await self._tried(stock, reason, accept_loss=accept_loss)
 
     async def _tried(self, stock: Stock, reason: str, *, accept_loss: bool) -> Reload:
@@ -154,9 +175,10 @@ class Reloader:
         if made.gone is not None:
             return self._keep(stock, self._refused(reason, made.gone, hint=_NO_RULES))
         lost = made.losses
-        if lost and not accept_loss and not self._is_second_look(self._same_refusal(stock)):
+        if lost and not accept_loss and not self._is_second_look(made):
             refused = self._refused(reason, _few(lost), hint=_CONFIRM)
-            return self._keep(stock, replace(refused, losses=lost, changes=made.changes))
+            refused = replace(refused, losses=lost, changes=made.changes)
+            return self._keep(stock, refused, made.guarded)
         return await self._accepted(made.new, made, reason)
 
     def _weighed(self, stock: Stock) -> Weighed:
@@ -213,24 +235,23 @@ class Reloader:
         current = self._current.snapshot
         return Reload(reason, True, current.generation, current.fingerprint)
 
-    def _keep(self, stock: Stock, refused: Reload) -> Reload:
-        """Remember what was refused, and since when it has been unchanged."""
-        known = self._same_refusal(stock)
-        since = known[2] if known else self._clock.monotonic()
+    def _keep(self, stock: Stock, refused: Reload, guarded: str = "") -> Reload:
+        """Remember what was refused, and since when there has been that very loss."""
+        since = self._since(guarded)
         refused = replace(refused, refused=stock.fingerprint)
-        self._refusal = (stock, refused, since)
+        since = self._clock.monotonic() if since is None else since
+        self._refusal = _Refusal(stock, refused, guarded, since)
         return refused
 
-    def _same_refusal(self, stock: Stock) -> tuple[Stock, Reload, float] | None:
-        """The last refusal, if it was of the same files."""
+    def _since(self, guarded: str) -> float | None:
+        """Since when the same loss has been refused, without anything else in between."""
         known = self._refusal
-        return known if known is not None and stock.is_as(known[0]) else None
+        return known.since if known is not None and guarded and known.guarded == guarded else None
 
-    def _is_second_look(self, refusal: tuple[Stock, Reload, float] | None) -> bool:
+    def _is_second_look(self, made: Weighed) -> bool:
         """Whether a loss has been there, unchanged, for long enough to be meant."""
-        if refusal is None or not refusal[1].losses:
-            return False
-        return self._clock.monotonic() - refusal[2] >= SECOND_LOOK_S
+        since = self._since(made.guarded)
+        return since is not None and self._clock.monotonic() - since >= SECOND_LOOK_S
 
     def _waits(self, reason: str) -> bool:
         """Whether somebody who asks may hope for a tool that could not be called so far."""

@@ -18,10 +18,14 @@ from toolrt.policy.facts import ToolFacts
 from toolrt.policy.loss import listed
 from toolrt.policy.policy import Policy
 from toolrt.policy.risk import classes_of
-from toolrt.reloading.consent import fewer_questions, less_consent, more_rights
+from toolrt.reloading.consent import asks_of, fewer_questions, less_consent
+from toolrt.reloading.differences import is_same
+from toolrt.reloading.people import more_rights
+from toolrt.reloading.renames import Pair, same_tools
 
 _ALLOWED: Final = {"deny": {"deny"}, "ask": {"ask", "deny"}}
 """What a rule may decide in place of what it decided, without being a lost rule."""
+_OTHER: Final = {"when": "unless", "unless": "when"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,38 +39,98 @@ class Kept:
         """The keys of `root` that it reads both times; None among them for any key."""
         return _both(*(_keys(each.conditions, root) for each in (self.was, self.now)))
 
+    @property
+    def has_more_conditions(self) -> bool:
+        return len(self.now.conditions) > len(self.was.conditions)
+
+    @property
+    def has_other_conditions(self) -> bool:
+        """Whether what stood under `when` stands under `unless`, or the other way round."""
+        old, new = _sides(self.was), _sides(self.now)
+        moved = (old.get(_OTHER[key]) == text for key, text in new.items())
+        return not self.has_more_conditions and (not new.keys() <= old.keys() or any(moved))
+
+
+def _sides(clause: Clause) -> dict[str, str]:
+    sides = {"when": clause.when, "unless": clause.unless}
+    return {key: each.text for key, each in sides.items() if each is not None}
+
+
+@dataclass(frozen=True, slots=True)
+class Both:
+    """Two generations, as far as the rules that are in both are concerned, and the tools."""
+
+    before: Policy
+    after: Policy
+    rules: list[Kept]
+    tools: list[Pair]
+
+    @property
+    def called(self) -> Mapping[str, list[str]]:
+        """What each tool of before is called now; several may be the same one."""
+        found: dict[str, list[str]] = {}
+        for was, now in self.tools:
+            found.setdefault(was.name, []).append(now.name)
+        return found
+
 
 def weakened(before: Snapshot, after: Snapshot) -> Iterator[str]:
     """Each way in which rules that are still there may hold for less than they did."""
-    if not isinstance(before.rules, Policy) or not isinstance(after.rules, Policy):
+    both = _compared(before, after)
+    if both is None:
         return
-    rules = list(_kept(before.rules, after.rules))
-    tools = same_tools(before, after)
-    readers = _Readers(rules, tools)
+    readers = _Readers(both.rules, both.tools)
     yield from _by_vars(before, after, readers)
     yield from more_rights(before, after, readers.of("caller"))
-    yield from _by_tools(before.rules, after.rules, rules)
-    has_new = not after.tools.keys() <= before.tools.keys()
-    now_called = {was.name: now.name for was, now in tools}
-    yield from _by_hits(before.rules, after.rules, rules, now_called, has_new=has_new)
-    more = [each.now for each in rules if len(each.now.conditions) > len(each.was.conditions)]
+    yield from _of_tools(both)
+    yield from _by_hits(both, has_new=not after.tools.keys() <= before.tools.keys())
+    more = [each.now for each in both.rules if each.has_more_conditions]
     yield from told(more, "would hold under one more condition")
+    others = [each.now for each in both.rules if each.has_other_conditions]
+    yield from told(others, "would hold where its condition does not")
     yield from told(
-        less_consent((each.was, each.now) for each in rules), "would need less of an approval"
+        less_consent((each.was, each.now) for each in both.rules),
+        "would need less of an approval",
     )
-    yield from fewer_questions(tools)
+    yield from fewer_questions(both.tools)
 
 
-def same_tools(before: Snapshot, after: Snapshot) -> list[tuple[ToolEntry, ToolEntry]]:
-    """The tools that are there both times, those among them that only have another name."""
-    old, new = before.tools, after.tools
-    gone = [each for name, each in old.items() if name not in new]
-    added = [each for name, each in new.items() if name not in old] if gone else []
-    kept = [(old[name], new[name]) for name in new if name in old]
-    renamed = [
-        (was, now) for was in gone for now in added if was.layered.merged == now.layered.merged
-    ]
-    return [*kept, *renamed]
+def _compared(before: Snapshot, after: Snapshot) -> Both | None:
+    """What is there both times; None where there are no rules to compare."""
+    if not isinstance(before.rules, Policy) or not isinstance(after.rules, Policy):
+        return None
+    rules = list(_kept(before.rules, after.rules))
+    return Both(before.rules, after.rules, rules, same_tools(before, after))
+
+
+@dataclass(frozen=True, slots=True)
+class Stakes:
+    """Beside policy files, what losses are about: some constants, the identities, the tools."""
+
+    vars: frozenset[str] = frozenset()
+    people: bool = False
+    tools: bool = False
+
+
+def stakes(before: Snapshot, after: Snapshot) -> Stakes:
+    """What `weakened` has found something in."""
+    both = _compared(before, after)
+    if both is None:
+        return Stakes()
+    readers = _Readers(both.rules, both.tools)
+    of_tools = (*_of_tools(both), *fewer_questions(both.tools))
+    return Stakes(
+        frozenset(name for name in changed_vars(before, after) if readers.of("vars", name)),
+        any(more_rights(before, after, readers.of("caller"))),
+        bool(of_tools),
+    )
+
+
+def changed_vars(before: Snapshot, after: Snapshot) -> Iterator[str]:
+    """The constants that are not what they were."""
+    for name in sorted({*before.vars, *after.vars}):
+        if not is_same(child(before.vars, name), child(after.vars, name)):
+            yield name
 
 
 def told(rules: Iterable[Clause], what: str, several: str | None = None) -> Iterator[str]:
@@ -109,24 +173,29 @@ def _is_read(keys: frozenset[str | None], wanted: set[str | None]) -> bool:
 
 
 def _by_vars(before: Snapshot, after: Snapshot, readers: _Readers) -> Iterator[str]:
-    for name in sorted({*before.vars, *after.vars}):
-        old, new = child(before.vars, name), child(after.vars, name)
-        if old != new or isinstance(old, bool) != isinstance(new, bool):
-            yield from (f"{each} `vars.{name}`, which changes" for each in readers.of("vars", name))
+    for name in changed_vars(before, after):
+        yield from (f"{each} `vars.{name}`, which changes" for each in readers.of("vars", name))
 
 
-def _by_tools(before: Policy, after: Policy, rules: Iterable[Kept]) -> Iterator[str]:
+def _of_tools(both: Both) -> Iterator[str]:
+    """What of the tools themselves, or of their names, may let more through."""
+    yield from _by_tools(both)
+    yield from _by_names(both)
+
+
+def _by_tools(both: Both) -> Iterator[str]:
     """Tools of which a rule looks at something that is no longer what it was."""
     changed: dict[str, list[Clause]] = {}
-    for rule in rules:
-        looks = [(root, rule.reads(root)) for root in ("tool", "risk")]
-        if not any(keys for _, keys in looks):
-            continue
-        for name in {*before.hits[rule.was.id]} & {*after.hits[rule.now.id]}:
-            sides = before.tools[name].tool, after.tools[name].tool
-            for root, keys in looks:
-                for what in _LOOKED_AT[root](*sides, keys):
-                    changed.setdefault(f"{what} of `{name}`, which changes", []).append(rule.now)
+    called = both.called
+    for rule in both.rules:
+        looks = [(look, keys) for root, look in _LOOKED_AT.items() if (keys := rule.reads(root))]
+        hit = {*both.after.hits[rule.now.id]} if looks else set()
+        for name in both.before.hits[rule.was.id] if looks else ():
+            for new in hit.intersection(called.get(name, ())):
+                sides = both.before.tools[name].tool, both.after.tools[new].tool
+                for look, keys in looks:
+                    for what in look(*sides, keys):
+                        changed.setdefault(what, []).append(rule.now)
     for what, clauses in sorted(changed.items()):
         yield from told(clauses, f"reads {what}", f"read {what}")
 
@@ -134,13 +203,19 @@ def _by_tools(before: Policy, after: Policy, rules: Iterable[Kept]) -> Iterator[
 def _of_root(old: ToolFacts, new: ToolFacts, keys: frozenset[str | None]) -> Iterator[str]:
     for key in sorted({*old.root, *new.root} if None in keys else {str(key) for key in keys}):
         if old.root.get(key, MISSING) != new.root.get(key, MISSING):
-            yield f"`tool.{key}`"
+            yield f"`tool.{key}` of `{old.name}`, which changes"
 
 
 def _of_risk(old: ToolFacts, new: ToolFacts, keys: frozenset[str | None]) -> Iterator[str]:
     sides = [(classes_of(each), each.sensitive) for each in (old, new)]
     if keys and sides[0] != sides[1]:
-        yield "the risk"
+        yield f"the risk of `{old.name}`, which changes"
+
+
+def _of_history(old: ToolFacts, new: ToolFacts, _keys: frozenset[str | None]) -> Iterator[str]:
+    """Calls are counted by the names of tools."""
+    if old.name != new.name:
+        yield f"the history of `{old.name}`, which begins anew as `{new.name}`"
 
 
 _LOOKED_AT: Final[
@@ -148,26 +223,43 @@ _LOOKED_AT: Final[
 ] = {
     "tool": _of_root,
     "risk": _of_risk,
+    "history": _of_history,
 }
 
 
-def _by_hits(
-    before: Policy,
-    after: Policy,
-    rules: Iterable[Kept],
-    now_called: Mapping[str, str],
-    *,
-    has_new: bool,
-) -> Iterator[str]:
+def _by_names(both: Both) -> Iterator[str]:
+    """Tools that no rule let through, and that some rule does under their other name."""
+    renamed = [each for each in both.tools if each[0].name != each[1].name]
+    if not renamed or both.before.default != "deny":
+        return
+    old, new = _openers(both.before), _openers(both.after)
+    for was, now in renamed:
+        known = [id_ for id_ in new.get(now.name, ()) if id_ in both.before.clauses]
+        asks_itself = any(asks_of(was).values())
+        if known and was.name not in old and not asks_itself:
+            rules = listed(known, "rule")
+            yield f"`{now.name}` would be let through by {rules}, and `{was.name}` is by none"
+
+
+def _openers(policy: Policy) -> Mapping[str, list[str]]:
+    """The rules that may let calls of a tool through, with or without a question."""
+    found: dict[str, list[str]] = {}
+    for id_, clause in policy.clauses.items():
+        if clause.decide != "deny" and clause.mode == "enforce":
+            for name in policy.hits[id_]:
+                found.setdefault(name, []).append(id_)
+    return found
+
+
+def _by_hits(both: Both, *, has_new: bool) -> Iterator[str]:
     """Tools that a rule no longer names, although they are there; `has_new` says that some are
     new, any of which may be one that is gone.
     """
+    called = both.called
     lost: dict[str, list[Clause]] = {}
-    for rule in rules:
-        was, now = before.hits[rule.was.id], after.hits[rule.now.id]
-        if was == now:
-            continue
-        missed = [each for each in was if each in now_called and now_called[each] not in now]
+    for rule in both.rules:
+        was, now = both.before.hits[rule.was.id], {*both.after.hits[rule.now.id]}
+        missed = [each for each in was if not now.issuperset(called.get(each, ()))]
         if missed:
             lost.setdefault(f"would no longer hold for {listed(missed)}", []).append(rule.now)
         elif was and not now and has_new:

@@ -4,10 +4,13 @@ What runs does so after its claim was committed. A claim that is not renewed in 
 `unknown`, and only its late owner, a check of the effect or a person can say what happened.
 """
 
+import json
 from typing import Literal
 
+from toolrt.stores.approval_decisions import FORGED
 from toolrt.stores.approval_lapses import current
-from toolrt.stores.approval_recount import RolesNow, as_said, withdrawn
+from toolrt.stores.approval_recount import RolesNow, about_now, as_said, is_backed, withdrawn
+from toolrt.stores.approval_seals import ApprovalSeals
 from toolrt.stores.approvals import Approval, Moved, get, move, note
 from toolrt.stores.base import Audit, Session, no_audit
 from toolrt.stores.moments import Moment, ahead, settled
@@ -16,6 +19,7 @@ Ending = Literal["succeeded", "failed"]
 
 _REFUSALS = {
     "pending": ("conflict", "it waits for a decision"),
+    "approved": ("conflict", "it was changed at the same moment: look again"),
     "denied": ("approval-denied", "it was denied"),
     "expired": ("approval-expired", "it has expired"),
     "cancelled": ("cancelled", "it was cancelled"),
@@ -23,6 +27,8 @@ _REFUSALS = {
     "unknown": ("unknown-outcome", "it ran, and nobody knows with what outcome"),
 }
 _OVER = ("conflict", "it has run")
+_CLOCK_S = 60.0
+"""How far a clock may have been set back between a yes and the run."""
 
 
 def claim(
@@ -33,13 +39,15 @@ def claim(
     owner: str,
     final_hash: str,
     lease_s: float,
+    seals: ApprovalSeals,
     roles_now: RolesNow = as_said,
     audit: Audit = no_audit,
 ) -> Moved:
     """Take an approved one in order to run what `final_hash` stands for; one owner only (A8).
 
-    Another hash changes nothing and is told to `audit` (A4). Where too few of those who said yes
-    may still do so, it is pending again, and the code is `conflict`. Raises as `get` does.
+    Another hash, or a record that people did not make what it is, changes nothing and is told to
+    `audit` (A4). Where too few of those who said yes may still do so, it is pending again, and the
+    code is `conflict`. Raises as `get` does.
     """
     now = settled(session, moment)
     record = current(session, prefix, now, audit)
@@ -48,7 +56,11 @@ def claim(
     if record.final_hash != final_hash:
         note(audit, session, "mismatch", record, moment, owner=owner, claimed_hash=final_hash)
         return Moved(record, "approval-mismatch", "other arguments were approved")
-    if withdrawn(session, record, roles_now, moment, audit):
+    forged = _forgery(session, record, seals)
+    if forged is not None:
+        note(audit, session, "mismatch", record, moment, owner=owner, reason=forged)
+        return Moved(record, "approval-mismatch", forged)
+    if withdrawn(session, record, roles_now, moment, seals=seals, audit=audit):
         return _refused(get(session, record.id))
     sets = {"state": "claimed", "owner": owner, "lease": moment.plus(lease_s)}
     if not move(session, record, sets, ahead("execute_by", now)):
@@ -132,6 +144,32 @@ def cancel(
     if not move(session, record, _ending("cancelled", moment)):
         return _refused(get(session, record.id))
     return _told(session, record, "cancelled", moment, audit, actor=actor)
+
+
+def _forgery(session: Session, record: Approval, seals: ApprovalSeals) -> str | None:
+    """Why an approved record is none: its state was written into the store by hand."""
+    if not is_backed(session, record, seals):
+        return FORGED
+    if record.execute_by is None:
+        return "it does not say until when it may run, as each does that was approved"
+    if _has_run(session, record):
+        return "the journal knows that it has run"
+    return None
+
+
+def _has_run(session: Session, record: Approval) -> bool:
+    """Whether the journal has a claim of it, whatever its row says by now."""
+    since = min(vote.at for vote in about_now(session, record)) - _CLOCK_S
+    sql = "SELECT body FROM journal WHERE at >= ? AND kind = 'approval'"
+    return any(_is_claim(record, bytes(body)) for (body,) in session.rows(sql, since))
+
+
+def _is_claim(record: Approval, body: bytes) -> bool:
+    try:
+        told = json.loads(body)
+        return (told["approval"], told["event"]) == (record.id, "claimed")
+    except (ValueError, TypeError, LookupError):  # an edited row: `verify` tells
+        return False
 
 
 def _ending(state: str, moment: Moment) -> dict[str, object]:

@@ -5,14 +5,20 @@ Deciding never executes anything (A19).
 
 import json
 from collections.abc import Collection
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from toolrt.core.decisions import Terms
+from toolrt.stores.approval_grants import end_standing
 from toolrt.stores.approval_lapses import current
-from toolrt.stores.approval_votes import Answer, Vote, judge, keep, objection, votes_on
+from toolrt.stores.approval_recount import about_now
+from toolrt.stores.approval_seals import ApprovalSeals
+from toolrt.stores.approval_votes import Answer, Vote, is_genuine, judge, keep, needs, objection
 from toolrt.stores.approvals import Approval, Moved, get, move, note, terms_text
 from toolrt.stores.base import Audit, Session, no_audit
 from toolrt.stores.moments import Moment, ahead, settled
+
+FORGED = "what was said about it did not come through toolrt"
+"""Why nobody decides, and nothing runs: its votes were written into the store by hand."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +63,8 @@ class Reasked:
 class Edit:
     """Other arguments, put in the place of those asked for, by an actor who might decide.
 
-    `asked` is what policy asks for these; None where it asks for nothing.
+    `asked` is what policy asks for these; None where it asks for nothing. `seen` is the record that
+    the actor looked at: where it has other arguments or terms by now, nothing is edited.
     """
 
     actor: str
@@ -68,6 +75,7 @@ class Edit:
     sealed: str | None = field(default=None, repr=False)
     view: str | None = None
     asked: Reasked | None = None
+    seen: Approval | None = field(default=None, repr=False)
 
 
 def decide(
@@ -76,12 +84,14 @@ def decide(
     decision: NewDecision,
     moment: Moment,
     *,
+    seals: ApprovalSeals,
     agents: Collection[str] = (),
     audit: Audit = no_audit,
 ) -> Moved:
     """Count a decision and, where the terms are met or it is a deny, move the approval on.
 
-    The same again by the same actor is no change and no error. `agents` are principals that
+    The same again by the same actor, about the same arguments, is no change and no error. Where
+    somebody has written votes into the store by hand nobody decides. `agents` are principals that
     count as the requester, too. Raises as `get` does.
     """
     now = settled(session, moment)
@@ -90,22 +100,26 @@ def decide(
     refused = _refused(record, decision, requesters)
     if refused is not None:
         return refused
-    votes = _votes(session, record)
+    votes = about_now(session, record)
+    if record.state == "pending" and not all(is_genuine(record.id, v, seals) for v in votes):
+        note(audit, session, "mismatch", record, moment, actor=decision.actor, reason=FORGED)
+        return Moved(record, "approval-mismatch", FORGED)
+    if decision.final_hash not in {None, record.final_hash}:
+        return _about_others(record, votes)
     own = next((vote for vote in votes if vote.actor == decision.actor), None)
     if record.state != "pending" or own is not None:
         return _too_late(record, votes, own, decision.verdict)
-    if decision.final_hash not in {None, record.final_hash}:
-        return Moved(record, "approval-mismatch", "the arguments have been edited: look again")
     vote = _vote(record, decision, moment)
     sets = _consequence(record, judge(record.terms, requesters, [*votes, vote]), moment)
     if decision.outcome is not None:
         sets["outcome"] = decision.outcome
     if not move(session, record, sets, ahead("expires", now)):
-        return decide(session, prefix, decision, moment, agents=agents, audit=audit)
-    keep(session, record.id, record.revision + 1, vote)
+        return decide(session, prefix, decision, moment, seals=seals, agents=agents, audit=audit)
+    keep(session, record.id, vote, seals)
     decided = get(session, record.id)
     said = {"actor": vote.actor, "verdict": vote.verdict, "channel": vote.channel}
-    note(audit, session, "decided", decided, moment, **said, note=vote.note)
+    yeses = _yeses(record, requesters, [*votes, vote])
+    note(audit, session, "decided", decided, moment, **said, note=vote.note, yeses=yeses)
     return Moved(decided)
 
 
@@ -128,18 +142,23 @@ def edit(
     if refused is not None:
         return refused
     if record.state != "pending":
-        return _too_late(record, _votes(session, record), None, None)
+        return _too_late(record, about_now(session, record), None, None)
+    changed = _changed(record, change.seen)
+    if changed is not None:
+        return Moved(record, "conflict", f"{changed}: look again")
     sets: dict[str, object] = {
         "arguments": change.arguments,
         "final_hash": change.final_hash,
         "sealed": change.sealed,
         "view": change.view,
         "edited_by": change.actor,
+        "outcome": None,
     }
     if change.asked is not None:
         sets |= change.asked.sets() | _sooner(record, change.asked.terms, moment, now)
     if not move(session, record, sets, ahead("expires", now)):
         return edit(session, prefix, change, moment, agents=agents, audit=audit)
+    end_standing(session, record, moment, actor=change.actor, audit=audit)
     edited = get(session, record.id)
     said = {"actor": change.actor, "channel": change.channel, "before": record.final_hash}
     note(audit, session, "edited", edited, moment, **said, rules=list(edited.rules))
@@ -163,7 +182,7 @@ def reopen(
     record = current(session, prefix, now, audit)
     if record.state != "approved":
         return Moved(record, "conflict", f"it is {record.state}")
-    state = judge(asked.terms, {record.principal, *agents}, _votes(session, record))
+    state = judge(asked.terms, {record.principal, *agents}, about_now(session, record))
     sets = asked.sets()
     if state != "approved":
         sets |= {"state": "pending", "expires": moment.plus(asked.terms.ttl_s), "execute_by": None}
@@ -187,9 +206,11 @@ def _sooner(record: Approval, terms: Terms, moment: Moment, now: Moment) -> dict
     return {"expires": moment.plus(terms.ttl_s)} if is_later else {}
 
 
-def _votes(session: Session, record: Approval) -> list[Vote]:
-    """What was said about the arguments as they are now."""
-    return [vote for vote in votes_on(session, record.id) if vote.final_hash == record.final_hash]
+def _yeses(record: Approval, requesters: Collection[str], votes: list[Vote]) -> dict[str, int]:
+    """How many there are of how many that are needed."""
+    all_ = needs(record.terms, requesters, votes)
+    have = sum(min(len(each.said), each.count) for each in all_)
+    return {"have": have, "of": sum(each.count for each in all_)}
 
 
 def _vote(record: Approval, decision: NewDecision, moment: Moment) -> Vote:
@@ -199,8 +220,9 @@ def _vote(record: Approval, decision: NewDecision, moment: Moment) -> Vote:
         decision.channel,
         decision.verdict,
         decision.note,
-        moment.wall,
+        float(moment.wall),
         record.final_hash,
+        record.revision + 1,
     )
 
 
@@ -210,6 +232,27 @@ def _consequence(record: Approval, state: str, moment: Moment) -> dict[str, obje
     if state == "approved":
         return {"state": state, "execute_by": moment.plus(record.terms.execute_by_s)}
     return {"state": state}
+
+
+def _changed(record: Approval, seen: Approval | None) -> str | None:
+    """What is not any more as somebody saw it."""
+    if seen is None:
+        return None
+    if record.final_hash != seen.final_hash:
+        return f"{record.edited_by} has edited the arguments meanwhile"
+    if record.terms != seen.terms:
+        return "more is asked for by now, or other yeses"
+    return None
+
+
+def _about_others(record: Approval, votes: list[Vote]) -> Moved:
+    """A decision about other arguments than those of now; who decided about these, if anybody."""
+    if record.state == "pending":
+        return Moved(record, "approval-mismatch", "the arguments have been edited: look again")
+    moved = _too_late(record, votes, None, None)
+    if moved.code != "already-decided":
+        return moved
+    return replace(moved, message=f"{moved.message}, about other arguments: look again")
 
 
 def _too_late(

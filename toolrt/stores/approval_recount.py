@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 from toolrt.core.decisions import Group, Terms
-from toolrt.stores.approval_votes import Vote, judge, votes_on
+from toolrt.stores.approval_seals import ApprovalSeals
+from toolrt.stores.approval_votes import Vote, is_genuine, judge, void, votes_on
 from toolrt.stores.approvals import Approval, get, move, note
 from toolrt.stores.base import Audit, Session
 from toolrt.stores.moments import Moment, ahead, settled
@@ -30,14 +31,32 @@ def counted_now(votes: Iterable[Vote], roles_now: RolesNow) -> list[Vote]:
     return [replace(vote, roles=roles) for vote, roles in pairs if roles is not None]
 
 
+def about_now(session: Session, record: Approval) -> list[Vote]:
+    """What was said about the arguments as they are now."""
+    return [vote for vote in votes_on(session, record.id) if vote.final_hash == record.final_hash]
+
+
+def is_backed(session: Session, record: Approval, seals: ApprovalSeals) -> bool:
+    """Whether those who are said to have approved this record did so."""
+    votes = about_now(session, record)
+    given = [vote for vote in votes if is_genuine(record.id, vote, seals)]
+    return judge(record.terms, {record.principal}, given) == "approved"
+
+
 def withdrawn(
-    session: Session, record: Approval, roles_now: RolesNow, moment: Moment, audit: Audit
+    session: Session,
+    record: Approval,
+    roles_now: RolesNow,
+    moment: Moment,
+    *,
+    seals: ApprovalSeals,
+    audit: Audit,
 ) -> bool:
     """Whether the approved record lacks a yes by now; if so it is pending again, for its whole
     time, and what counts no more is out of the way, so that these people might be asked anew.
     """
     now = settled(session, moment)
-    votes = [vote for vote in votes_on(session, record.id) if vote.final_hash == record.final_hash]
+    votes = about_now(session, record)
     counted = counted_now(votes, roles_now)
     if judge(record.terms, {record.principal}, counted) == "approved":
         return False
@@ -47,7 +66,7 @@ def withdrawn(
     if not move(session, record, sets, ahead("execute_by", now)):
         return False
     for vote in fallen:
-        _void(session, record, vote)
+        void(session, record.id, vote, seals)
     people = [vote.actor for vote in fallen]
     reopened = get(session, record.id)
     note(audit, session, "reopened", reopened, moment, reason=_WHY, withdrawn=people)
@@ -60,9 +79,3 @@ def _has_fallen(vote: Vote, roles: tuple[str, ...] | None, terms: Terms) -> bool
         return True
     groups = terms.groups or (Group(),)
     return any(g.holds(vote.actor, vote.roles) and not g.holds(vote.actor, roles) for g in groups)
-
-
-def _void(session: Session, record: Approval, vote: Vote) -> None:
-    """Make it a vote about nothing that is asked; that it was given stays known."""
-    sql = "UPDATE approval_decisions SET final_hash = '' WHERE approval_id = ? AND actor = ?"
-    session.change(sql, record.id, vote.actor)

@@ -2,10 +2,11 @@
 
 import json
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from toolrt.core.decisions import Group, Need, Terms
+from toolrt.stores.approval_seals import ApprovalSeals
 from toolrt.stores.base import Row, Session
 
 Answer = Literal["approve", "deny"]
@@ -13,12 +14,15 @@ Answer = Literal["approve", "deny"]
 CHANNELS = ("cli", "http", "console", "python")
 """The ways by which people decide; the agent's own is none of them (A17)."""
 
-_COLUMNS = "actor, roles, channel, verdict, note, at, final_hash"
+_COLUMNS = "actor, roles, channel, verdict, note, at, final_hash, number, seal"
 
 
 @dataclass(frozen=True, slots=True)
 class Vote:
-    """What one person said, in which role, when (wall clock), and about which arguments."""
+    """What one person said, in which role, when (wall clock), and about which arguments.
+
+    `number` is the revision of the approval that it led to. The seal is made when it is kept.
+    """
 
     actor: str
     roles: tuple[str, ...]
@@ -27,6 +31,8 @@ class Vote:
     note: str | None
     at: float
     final_hash: str
+    number: int = 0
+    seal: str | None = None
 
 
 def judge(
@@ -75,17 +81,38 @@ def votes_on(session: Session, approval_id: str) -> list[Vote]:
     return [_vote(row) for row in session.rows(sql, approval_id)]
 
 
-def keep(session: Session, approval_id: str, number: int, vote: Vote) -> None:
+def keep(session: Session, approval_id: str, vote: Vote, seals: ApprovalSeals) -> None:
     """Write a vote down; one about other arguments than before takes the place of that."""
     session.change(
-        f"INSERT INTO approval_decisions (approval_id, number, {_COLUMNS})"  # noqa: S608 - names of our own
-        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (approval_id, actor) DO UPDATE SET"
+        f"INSERT INTO approval_decisions (approval_id, {_COLUMNS})"  # noqa: S608 - names of our own
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (approval_id, actor) DO UPDATE SET"
         " number = excluded.number, roles = excluded.roles, channel = excluded.channel,"
         " verdict = excluded.verdict, note = excluded.note, at = excluded.at,"
-        " final_hash = excluded.final_hash",
-        *(approval_id, number, vote.actor, json.dumps(vote.roles), vote.channel),
-        *(vote.verdict, vote.note, vote.at, vote.final_hash),
+        " final_hash = excluded.final_hash, seal = excluded.seal",
+        *(approval_id, vote.actor, json.dumps(vote.roles), vote.channel, vote.verdict, vote.note),
+        *(vote.at, vote.final_hash, vote.number, seals.made(*_told(approval_id, vote))),
     )
+
+
+def void(session: Session, approval_id: str, vote: Vote, seals: ApprovalSeals) -> None:
+    """Make it a vote about nothing that is asked; that it was given stays known."""
+    empty = replace(vote, final_hash="")
+    session.change(
+        "UPDATE approval_decisions SET final_hash = '', seal = ?"
+        " WHERE approval_id = ? AND actor = ?",
+        *(seals.made(*_told(approval_id, empty)), approval_id, vote.actor),
+    )
+
+
+def is_genuine(approval_id: str, vote: Vote, seals: ApprovalSeals) -> bool:
+    """Whether the vote is as it was given, and not written into the store by somebody else."""
+    return seals.is_on(vote.seal, *_told(approval_id, vote))
+
+
+def _told(approval_id: str, vote: Vote) -> tuple[str, *tuple[object, ...]]:
+    """What the seal of a vote is on: all of it."""
+    said = (vote.actor, list(vote.roles), vote.channel, vote.verdict, vote.note, vote.at)
+    return "vote", approval_id, *said, vote.final_hash, vote.number
 
 
 def _is_strict(terms: Terms) -> bool:

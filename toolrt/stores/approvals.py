@@ -12,12 +12,15 @@ import json
 import secrets
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
-from typing import Any, Literal
+from hashlib import sha256
+from typing import Any, Literal, get_args
 
 from toolrt.core.calls import Reach
 from toolrt.core.decisions import Mode, Terms
 from toolrt.core.errors import RefusedError
+from toolrt.stores.approval_outcomes import without_sensitive
 from toolrt.stores.approval_votes import Vote
+from toolrt.stores.asked_for import check_limit, id_of, shown
 from toolrt.stores.base import Audit, Row, Session
 from toolrt.stores.moments import Condition, Moment, columns, moment_of, values
 from toolrt.stores.tables import FINAL
@@ -26,6 +29,7 @@ State = Literal[
     "pending", "approved", "denied", "expired", "cancelled",
     "claimed", "succeeded", "failed", "unknown",
 ]  # fmt: skip
+STATES: tuple[State, ...] = get_args(State)
 
 
 def new_id() -> str:
@@ -118,7 +122,7 @@ class UnknownApprovalError(RefusedError):
 
     def __init__(self, prefix: str) -> None:
         hint = "`toolrt approvals list` shows those that are open"
-        super().__init__(f"there is no approval {prefix!r}", code="not-found", hint=hint)
+        super().__init__(f"there is no approval {shown(prefix)}", code="not-found", hint=hint)
 
 
 class AmbiguousApprovalError(RefusedError):
@@ -126,7 +130,7 @@ class AmbiguousApprovalError(RefusedError):
 
     def __init__(self, prefix: str) -> None:
         super().__init__(
-            f"more than one approval begins with {prefix!r}",
+            f"more than one approval begins with {shown(prefix)}",
             code="invalid-arguments",
             hint="give more of the id",
         )
@@ -154,7 +158,7 @@ def get(session: Session, prefix: str, whose: Reach | None = None) -> Approval:
 
     Raises `UnknownApprovalError` or `AmbiguousApprovalError`.
     """
-    wanted, among = prefix.strip().lower(), within(whose)
+    wanted, among = id_of(prefix), within(whose)
     row = session.row(f"{_SELECT} WHERE id = ? AND {among.sql}", wanted, *among.parameters)
     if row is not None:
         return read(row)
@@ -176,9 +180,14 @@ def listed(
 ) -> list[Approval]:
     """Approvals in any of these states (in any at all when none is named), the latest first.
 
-    Those within reach alone, where it has an end.
+    Those within reach alone, where it has an end. Raises RefusedError for a limit or a state that
+    there cannot be.
     """
     wanted, among = tuple(states), within(whose)
+    check_limit(limit)
+    for state in set(wanted).difference(STATES):
+        hint = f"there are {', '.join(STATES)}"
+        raise RefusedError(f"there is no state {state!r}", code="invalid-arguments", hint=hint)
     narrowed = f" AND state IN ({', '.join('?' * len(wanted))})" if wanted else ""
     sql = f"{_SELECT} WHERE {among.sql}{narrowed} ORDER BY created_wall DESC, id LIMIT ?"
     return [read(row) for row in session.rows(sql, *among.parameters, *wanted, limit)]
@@ -206,9 +215,10 @@ def move(
 
     `sets` are columns, or moments by their name. What is sensitive goes with a final state.
     """
-    changed = dict(_spread(sets))
+    changed: dict[str, Any] = dict(_spread(sets))
     if changed.get("state") in FINAL:
-        changed["sealed"] = None
+        outcome = without_sensitive(changed.get("outcome", record.outcome), record.sealed)
+        changed |= {"sealed": None, "outcome": outcome}
     where = Condition(
         "id = ? AND state = ? AND revision = ? AND final_hash = ?",
         (record.id, record.state, record.revision, record.final_hash),
@@ -235,7 +245,9 @@ def note(
         "session": record.session,
         "call_id": record.call_id,
         "state": record.state,
+        "revision": record.revision,
         "final_hash": record.final_hash,
+        "terms_hash": terms_hash(record),
         **more,
     }
     audit(session, entry)
@@ -254,6 +266,11 @@ def read(row: Row) -> Approval:
 
 def terms_text(terms: Terms) -> str:
     return json.dumps(terms.document(), sort_keys=True)
+
+
+def terms_hash(record: Approval) -> str:
+    """What the journal knows the terms of a record by."""
+    return sha256(terms_text(record.terms).encode()).hexdigest()
 
 
 def _row(record: Approval) -> list[object]:

@@ -13,15 +13,16 @@ from toolrt.core.errors import ToolrtError
 T = TypeVar("T")
 
 Row = tuple[Any, ...]
-Problem = Literal["unreachable", "locked", "full", "corrupt", "newer", "foreign"]
+Problem = Literal["unreachable", "locked", "full", "corrupt", "newer", "foreign", "sealed"]
 
 
 class StoreError(ToolrtError):
     """The store cannot be used; for the operator, since it tells paths. Nothing was changed.
 
     `problem`: `unreachable` (not there, no permission, a failing disk), `locked` (by somebody else,
-    for too long), `full`, `corrupt`, `newer` (written by a later version) or `foreign` (another
-    program's). Whoever asks a person through the store refuses the call instead.
+    for too long), `full`, `corrupt`, `newer` (written by a later version), `foreign` (another
+    program's) or `sealed` (with a key that is gone, or with another one). Whoever asks a person
+    through the store refuses the call instead.
     """
 
     def __init__(self, problem: Problem, message: str, *, hint: str | None = None) -> None:
@@ -44,6 +45,9 @@ class Session(Protocol):
 
     def change(self, sql: str, *parameters: object) -> int:
         """How many rows a statement changed."""
+
+    def names(self) -> set[str]:
+        """The names of the tables and guards that are there."""
 
     def many(self, sql: str, rows: Iterable[Iterable[object]]) -> None:
         """One statement, once for each row of parameters."""

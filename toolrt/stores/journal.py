@@ -17,11 +17,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from toolrt.stores.base import Row, Session
-from toolrt.stores.key import derived
+from toolrt.stores.base import Row, Session, StoreError
+from toolrt.stores.key import BRING_BACK, derived, key_id
 
 OPENED = "opened"
 _ROSTER = "journal"
+_KEY = "key"
 _WITNESSED = 16
 
 
@@ -77,6 +78,7 @@ class Seals:
 
     def __init__(self, lasting_key: bytes) -> None:
         self._key = derived(lasting_key, "journal")
+        self.key_id = key_id(lasting_key)
 
     def row(self, writer: str, seq: int, segment: Segment, previous: str) -> str:
         """`previous` is the MAC of the row before, empty for the first one."""
@@ -129,7 +131,10 @@ class Chain:
         return head if is_same(self.seals.head(head), found[2]) else None
 
     def _open(self, session: Session, at: float) -> Head:
-        """Begin a chain, whose first row bears witness to where others end."""
+        """Begin a chain, whose first row bears witness to where others end. Raises StoreError where
+        the others were sealed with another key.
+        """
+        _know_key(session, self.seals)
         witnessed = _witnessed(session)
         number = enrolled(session, self.seals)
         self.writer = f"{number:06d}-{secrets.token_hex(6)}"
@@ -159,6 +164,29 @@ class Chain:
             *(new.writer, new.seq, new.mac, self.seals.head(new)),
         )
         return new
+
+
+def key_in(session: Session) -> str | None:
+    """The id of the key that all was sealed with; None where nothing was yet."""
+    found = session.row("SELECT value FROM meta WHERE name = ?", _KEY)
+    return None if found is None else str(found[0])
+
+
+def is_sealed_with(session: Session, seals: Seals) -> bool:
+    """Whether this is the key of at least one writer; true where there is none yet."""
+    ends = heads(session)
+    return not ends or any(is_same(seals.head(head), seal) for head, seal in ends)
+
+
+def _know_key(session: Session, seals: Seals) -> None:
+    """Keep the id of the key with what is first sealed. Raises StoreError for another key."""
+    known = key_in(session)
+    if known == seals.key_id:
+        return
+    if known is not None or not is_sealed_with(session, seals):
+        message = "the database was sealed with another key than the one there is now"
+        raise StoreError("sealed", message, hint=BRING_BACK)
+    session.change("INSERT INTO meta (name, value) VALUES (?, ?)", _KEY, seals.key_id)
 
 
 def is_same(made: str, told: object) -> bool:

@@ -17,7 +17,9 @@ from toolrt.stores.journal import (
     Seals,
     heads,
     is_same,
+    is_sealed_with,
     kept_row,
+    key_in,
     number_of,
     read_roster,
     row_of,
@@ -33,11 +35,18 @@ class Tampering:
     """Something that nobody with the key did: where, and what it is.
 
     `seq` is None where a whole writer is concerned, `writer` too where the whole journal is.
+    `about` names an approval or a grant that is not what the journal knows.
     """
 
     writer: str | None
     seq: int | None
     reason: str
+    about: str | None = None
+
+
+ANOTHER_KEY: Final = Tampering(
+    None, None, "it was sealed with another key than the one there is now"
+)
 
 
 def tamperings(session: Session, seals: Seals) -> list[Tampering]:
@@ -57,27 +66,29 @@ class _Inspection:
 
     def found(self) -> Iterator[Tampering]:
         roster, is_sound = read_roster(self._session, self._seals)
-        if not is_sound and self._is_foreign():
-            yield Tampering(None, None, "nothing here was sealed with this key")
+        known, ends = key_in(self._session), heads(self._session)
+        if self._is_foreign(known, is_sound=is_sound):
+            yield ANOTHER_KEY
             return
+        if known != self._seals.key_id and ends:
+            yield Tampering(None, None, "the id of its key was edited or deleted")
+        is_sound = is_sound and (roster.writers > 0 or known is None)
         yield from self._roster(roster, is_sound=is_sound)
-        ends = {head.writer: (head, seal) for head, seal in heads(self._session)}
+        last = {head.writer: (head, seal) for head, seal in ends}
         for writer, rows in groupby(_rows(self._session), attrgetter("writer")):
             self._present.add(writer)
-            yield from self._chain(writer, rows, ends.pop(writer, None))
-        for head, seal in ends.values():
+            yield from self._chain(writer, rows, last.pop(writer, None))
+        for head, seal in last.values():
             self._present.add(head.writer)
             yield from self._chain(head.writer, (), (head, seal))
         yield from self._missing(roster)
         yield from self._unwitnessed()
 
-    def _is_foreign(self) -> bool:
-        """Whether not one head was sealed with our key."""
-        ends = heads(self._session)
-        return bool(ends) and not any(self._is_sealed(head, seal) for head, seal in ends)
-
-    def _is_sealed(self, head: Head, seal: str) -> bool:
-        return is_same(self._seals.head(head), seal)
+    def _is_foreign(self, known: str | None, *, is_sound: bool) -> bool:
+        """Whether nothing here was sealed with our key."""
+        if heads(self._session):
+            return not is_sound and not is_sealed_with(self._session, self._seals)
+        return known not in {None, self._seals.key_id}
 
     def _roster(self, roster: Roster, *, is_sound: bool) -> Iterator[Tampering]:
         if not is_sound:
@@ -101,7 +112,7 @@ class _Inspection:
             yield Tampering(writer, None, "its last row is not known: its head was deleted")
             return
         head, seal = end
-        if not self._is_sealed(head, seal):
+        if not is_same(self._seals.head(head), seal):
             yield Tampering(writer, head.seq, "the head of this writer was edited")
         elif head.seq != last.seq:
             yield Tampering(writer, last.seq + 1, f"rows {last.seq + 1} to {head.seq} were deleted")

@@ -9,21 +9,23 @@ import asyncio
 import os
 import sqlite3
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import TypeVar
 
-from toolrt.stores.base import ForbiddenChangeError, Problem, Row, Session, StoreError
+from toolrt.stores.base import ForbiddenChangeError, Problem, Session, StoreError
 from toolrt.stores.private import (
     check_plain,
     close_to_others,
     identity_of,
+    is_there,
     make_folder,
     new_file,
     reaching,
 )
+from toolrt.stores.sqlite_session import ReadingSession, SqliteSession
 from toolrt.stores.tables import APPLICATION_ID, MIGRATIONS, VERSION, Guard, Statement
 
 T = TypeVar("T")
@@ -45,6 +47,11 @@ _LEAST_S = 0.02
 _SHORTEST_S, _LONGEST_S = 0.0005, 0.004
 """How long it waits between two looks."""
 _TO_CHANGE = "BEGIN IMMEDIATE"
+_LOOK_S = 1.0
+_SEALED = (
+    "SELECT 1 FROM meta WHERE name IN ('key', 'journal') UNION ALL SELECT 1 FROM journal_heads"
+    " UNION ALL SELECT 1 FROM approvals UNION ALL SELECT 1 FROM grants LIMIT 1"
+)
 _GONE = "no such "  # how SQLite begins to say that a table or a column is missing
 _ELSEWHERE = "name another file under `state` in toolrt.yaml"
 
@@ -156,36 +163,6 @@ class SqliteDatabase:
             raise
 
 
-class SqliteSession:
-    """One transaction on a connection."""
-
-    def __init__(self, connection: sqlite3.Connection) -> None:
-        self._connection = connection
-
-    def rows(self, sql: str, *parameters: object) -> list[Row]:
-        return self._connection.execute(sql, parameters).fetchall()
-
-    def row(self, sql: str, *parameters: object) -> Row | None:
-        found: Row | None = self._connection.execute(sql, parameters).fetchone()
-        return found
-
-    def change(self, sql: str, *parameters: object) -> int:
-        return self._connection.execute(sql, parameters).rowcount
-
-    def many(self, sql: str, rows: Iterable[Iterable[object]]) -> None:
-        self._connection.executemany(sql, [tuple(row) for row in rows])
-
-
-class ReadingSession(SqliteSession):
-    """One that changes nothing."""
-
-    def change(self, sql: str, *_parameters: object) -> int:
-        raise ForbiddenChangeError(f"a change while only reading: {sql}")
-
-    def many(self, sql: str, rows: Iterable[Iterable[object]]) -> None:
-        self.change(sql, *rows)
-
-
 def _begin(connection: sqlite3.Connection, begin: str, patience_s: float) -> None:
     """Begin, and wait for other processes before a change.
 
@@ -234,6 +211,18 @@ def opened(path: Path, busy_s: float) -> sqlite3.Connection:
         connection.close()
         raise
     return connection
+
+
+def is_sealed(path: Path) -> bool:
+    """Whether the file holds anything that was made with the lasting key. Raises `StoreError`.
+
+    For where that key is gone: it looks by a connection of its own, whatever else is going on.
+    """
+    if not is_there(path):
+        return False
+    with translated(path), closing(_connect(path, _LOOK_S)) as connection:
+        found = connection.execute(_SEALED).fetchone()
+    return found is not None
 
 
 def _beside(path: Path) -> tuple[Path, Path]:

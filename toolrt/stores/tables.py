@@ -213,8 +213,15 @@ _JOURNAL: tuple[Statement, ...] = (
 
 _ENDED = "CREATE INDEX approvals_ended ON approvals (ended_wall) WHERE ended_wall IS NOT NULL"
 
+_SEALS = (
+    "ALTER TABLE approval_decisions ADD COLUMN seal TEXT",
+    "ALTER TABLE grants ADD COLUMN seal TEXT",
+    "ALTER TABLE grants ADD COLUMN final_hash TEXT",
+)
+
 _EXECUTOR: tuple[Statement, ...] = (
     _ENDED,
+    *_SEALS,
     *spill_tables.STATEMENTS,
     *breaker_tables.STATEMENTS,
     *quota_tables.STATEMENTS,
@@ -230,3 +237,6 @@ MIGRATIONS: tuple[tuple[Statement, ...], ...] = (
 """Migration n leads from version n to n + 1; the version is the number of those made."""
 
 VERSION = len(MIGRATIONS)
+
+TABLES = ("meta", "approvals", "approval_decisions", "grants", "journal", "journal_heads")
+GUARDS = tuple(each.name for made in MIGRATIONS for each in made if isinstance(each, Guard))

@@ -133,14 +133,16 @@ async def _say_standing(desk: Desk, record: "Approval") -> None:
     screen = desk.settings.screen
     grant = await desk.approvals.grant_of(record) if record.state == "approved" else None
     if grant is None:
-        screen.say("more must say yes; no standing yes was made")
+        why = "more must say yes" if record.state == "pending" else f"it is {record.state}"
+        screen.say(f"{why}; no standing yes was made")
         return
     revoke = desk.settings.command(f"approvals revoke {grant.id[:SHORT_ID]}")
     screen.say(f"{granted(grant, desk.now)}\nrevoke: {revoke}")
 
 
 async def _deny(desk: Desk, approval: str, note: str | None) -> Exit:
-    moved = await desk.approvals.deny(approval, desk.by, note=note)
+    with refusals(desk.settings, denied=f"approvals show {approval[:SHORT_ID]}"):
+        moved = await desk.approvals.deny(approval, desk.by, note=note)
     await report(desk, desk.done(moved, "deny"))
     return Exit.OK
 
@@ -156,8 +158,9 @@ async def decide(
 ) -> "Approval":
     """Yes to what was shown. Raises Stop where that is refused."""
     short, asks = record.id[:SHORT_ID], edits_asked(record)
-    next_ = f"approvals approve {short}{asks}" if asks else f"approvals show {short}"
-    with refusals(desk.settings, next_):
+    look = f"approvals show {short}"
+    next_ = f"approvals approve {short}{asks}" if asks else look
+    with refusals(desk.settings, next_, look):
         moved = await desk.approvals.approve(
             record.id,
             desk.by,
@@ -260,15 +263,20 @@ def _standing(record: "Approval", yes: Yes) -> "Standing | None":
 
 def _supplied(yes: Yes) -> "Supplied | None":
     """The result of a call by hand, as JSON on the command line. Raises Misuse for what is none."""
-    from toolrt.pipeline.answering import Supplied  # noqa: PLC0415 - as `at_desk`
+    from toolrt.core.errors import RefusedError  # noqa: PLC0415 - as `at_desk`
+    from toolrt.pipeline.answering import Supplied  # noqa: PLC0415 - as above
+    from toolrt.schemas.text import parse_json  # noqa: PLC0415 - as above
 
     if yes.result is None:
         return None if yes.error is None else Supplied(error=yes.error)
+    if yes.error is not None:
+        raise Misuse("a call has a result or an error, not both", hint="leave one of them out")
     try:
-        return Supplied(json.loads(yes.result))
-    except ValueError as error:
+        return Supplied(parse_json(yes.result))
+    except RefusedError as error:
         hint = "a text is written with its quotes: --result '\"done\"'"
-        raise Misuse(f"--result is no JSON: {error}", hint=hint) from error
+        why = error.message.removeprefix("the arguments are no valid JSON: ")
+        raise Misuse(f"--result: {why.replace('the arguments', 'it')}", hint=hint) from error
 
 
 def _scope(record: "Approval", yes: Yes) -> Scope:

@@ -60,6 +60,8 @@ class Desk:
         """The record after a change; `wanted` is the verb. Raises Stop where it was not made."""
         if moved.code is None:
             return moved.record
+        from toolrt.core.redaction import redacted  # noqa: PLC0415 - only for mistakes
+
         is_late = wanted == "deny" and moved.record.state == "approved"
         earlier = moved.earlier
         by = ""
@@ -68,7 +70,7 @@ class Desk:
             by = f": {_VERBS[earlier.verdict]} by {earlier.actor}, {said}"
         raise Stop(
             _status(moved.code),
-            f"{moved.record.tool}: {moved.message}{by}",
+            redacted(f"{moved.record.tool}: {moved.message}{by}"),
             code=moved.code,
             hint="a call that was approved, and does not run yet, is called off"
             if is_late
@@ -99,8 +101,12 @@ async def _opened(settings: Settings, work: Callable[[Desk], Coroutine[Any, Any,
 
 
 @contextmanager
-def refusals(settings: Settings, next_: str | None = None) -> Iterator[None]:
-    """What is refused, and a store that fails, end the verb; `next_` is the verb to try then."""
+def refusals(
+    settings: Settings, next_: str | None = None, denied: str | None = None
+) -> Iterator[None]:
+    """What is refused, and a store that fails, end the verb; `next_` is the verb to try then,
+    `denied` another one for somebody who may not do this.
+    """
     from toolrt.stores.base import StoreError  # noqa: PLC0415 - `--help` loads no store
 
     try:
@@ -111,7 +117,7 @@ def refusals(settings: Settings, next_: str | None = None) -> Iterator[None]:
             _message(error),
             code=error.code,
             hint=_hint(error),
-            next_=settings.command(next_ or _NEXT.get(error.code, "approvals list")),
+            next_=settings.command(_next(error.code, next_, denied)),
         ) from error
     except StoreError as error:
         raise Stop(
@@ -121,6 +127,12 @@ def refusals(settings: Settings, next_: str | None = None) -> Iterator[None]:
             hint=error.hint,
             next_=settings.command("doctor"),
         ) from error
+
+
+def _next(code: str, next_: str | None, denied: str | None) -> str:
+    if code == "access-denied" and denied is not None:
+        return denied
+    return next_ or _NEXT.get(code, "approvals list")
 
 
 def _message(error: CallError) -> str:

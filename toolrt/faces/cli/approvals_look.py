@@ -113,7 +113,7 @@ def say_next(desk: Desk, viewed: "Viewed", left_bytes: int) -> None:
     from toolrt.faces.cli.approvals_text import needed  # noqa: PLC0415 - as `at_desk`
     from toolrt.policy.needs import awaits  # noqa: PLC0415 - as above
 
-    record, me = viewed.record, desk.by.principal
+    record, me = viewed.record, desk.by
     is_mine = any(awaits(each, record.principal, me) for each in viewed.needs)
     if record.state == "pending" and not is_mine and not left_bytes:
         run = desk.command("run", record)
@@ -122,8 +122,12 @@ def say_next(desk: Desk, viewed: "Viewed", left_bytes: int) -> None:
     nexts = {
         "pending": desk.command("approve", record, edits_asked(record)),
         "approved": desk.command("run", record),
-        "unknown": desk.command("resolve", record, " succeeded"),
     }
+    if record.state == "unknown":
+        resolve = desk.command("resolve", record, " succeeded|failed")
+        said = f"nobody knows how it ended; look first, then say it: {resolve}"
+        desk.settings.screen.say(said)
+        return
     next_ = desk.command("show", record, " --full") if left_bytes else nexts.get(record.state)
     if next_:
         desk.settings.screen.say(f"try: {next_}")

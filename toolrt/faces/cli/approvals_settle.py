@@ -67,12 +67,12 @@ async def run_here(desk: Desk, record: "Approval") -> Exit:
     entry = desk.opened.snapshot.tools.get(record.tool)
     if record.state == "pending" and entry is not None:
         viewed = await desk.viewed(record)
-        return tell(desk.settings, _paused(record, entry, viewed.needs), me=desk.by.principal)
+        return tell(desk.settings, _paused(record, entry, viewed.needs), me=desk.by)
     with witnessed(is_verbose=screen.is_verbose) as witness:
         async with watched(record.tool, screen):
             with refusals(desk.settings, next_):
                 result = await desk.approvals.run(record.id, by=desk.by)
-    return tell(desk.settings, result, witness.cause, next_, desk.by.principal)
+    return tell(desk.settings, result, witness.cause, next_, desk.by)
 
 
 def _paused(record: "Approval", entry: "ToolEntry", needs: "tuple[Need, ...]") -> ToolResult:

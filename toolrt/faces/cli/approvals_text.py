@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from toolrt.core.calls import Caller
 from toolrt.faces.approval_document import asked_fields, asker, grant_state
 from toolrt.faces.cli.durations import ago, ahead, o_clock, spoken
 from toolrt.faces.cli.table import aligned
@@ -16,6 +17,7 @@ from toolrt.faces.output import one_line, visible
 from toolrt.faces.yaml_text import to_yaml
 from toolrt.pipeline.viewing import Viewed
 from toolrt.policy import needs
+from toolrt.stores.approval_outcomes import outcome_of
 from toolrt.stores.approval_votes import Vote
 from toolrt.stores.approvals import Approval
 from toolrt.stores.grants import Grant
@@ -103,11 +105,9 @@ def told(viewed: Viewed, now: Moment, me: str, most: int | None) -> Told:
     return Told("\n".join([*facts, body]), left)
 
 
-def needed(viewed: Viewed, me: str) -> str:
+def needed(viewed: Viewed, me: Caller) -> str:
     """Whose yes is missing, in one line."""
-    record, asks = viewed.record, viewed.record.terms.asks
-    open_ = [each for each in viewed.needs if each.left]
-    return one_line("; ".join(needs.told(each, record.principal, me, of=asks) for each in open_))
+    return one_line(needs.missing(viewed.record, viewed.needs, me))
 
 
 def size(record: Approval) -> int:
@@ -186,10 +186,11 @@ def _standing(vote: Vote, record: Approval) -> str:
 
 
 def _outcome(record: Approval) -> str:
-    if not record.outcome:
+    """Why there is no result. One that a person gave is shown like what will run."""
+    error = (outcome_of(record.outcome) or {}).get("error")
+    if error is None:
         return ""
-    error = json.loads(record.outcome).get("error")
-    return one_line(f"{error['code']}: {error['message']}") if error else ""
+    return one_line(": ".join(filter(None, (error["code"], error["message"]))))
 
 
 def _body(record: Approval) -> Iterator[str]:
@@ -200,6 +201,9 @@ def _body(record: Approval) -> Iterator[str]:
     yield from _block("arguments", final)
     if record.view:
         yield from _block("will run", json.loads(record.view))
+    outcome = outcome_of(record.outcome) or {}
+    if "data" in outcome:
+        yield from _block("result", outcome["data"])
 
 
 def _block(title: str, value: Any) -> Iterator[str]:

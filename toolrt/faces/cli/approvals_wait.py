@@ -4,6 +4,7 @@ import asyncio
 import time
 from typing import TYPE_CHECKING
 
+from toolrt.core.calls import Caller
 from toolrt.core.results import Pause, ToolResult
 from toolrt.faces.cli.approvals_desk import refusals
 from toolrt.faces.cli.caller import at_terminal
@@ -20,7 +21,7 @@ async def answered(
 ) -> ToolResult:
     """What the paused call came to: run, refused, or paused still after `patience_s` seconds."""
     until = time.monotonic() + patience_s
-    me = at_terminal(opened.snapshot.identities).principal
+    me = at_terminal(opened.snapshot.identities)
     with refusals(settings):
         while result.pause is not None:
             settings.screen.say(_waiting(result.tool, result.pause, settings, me))
@@ -31,7 +32,7 @@ async def answered(
     return result
 
 
-def _waiting(tool: str, pause: Pause, settings: Settings, me: str) -> str:
+def _waiting(tool: str, pause: Pause, settings: Settings, me: Caller) -> str:
     first, *lines = pause_lines(settings, pause, me)
     again = [first] if pause.is_reopened else []
     wait = f"waiting: a person has to say yes to `{tool}`; ^C stops waiting"
@@ -39,7 +40,7 @@ def _waiting(tool: str, pause: Pause, settings: Settings, me: str) -> str:
 
 
 async def _is_decided(
-    opened: "Runtime", pause: Pause, until: float, settings: Settings, me: str
+    opened: "Runtime", pause: Pause, until: float, settings: Settings, me: Caller
 ) -> bool:
     """Waits, at most until then. Whoever interrupts is told that the question stays."""
     try:
@@ -51,7 +52,7 @@ async def _is_decided(
 
 
 async def _decided(
-    opened: "Runtime", pause: Pause, until: float, settings: Settings, me: str
+    opened: "Runtime", pause: Pause, until: float, settings: Settings, me: Caller
 ) -> bool:
     """Tells of each yes that is not enough."""
     from toolrt.faces.cli.approvals_text import needed  # noqa: PLC0415 - few calls wait

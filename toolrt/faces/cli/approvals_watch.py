@@ -127,7 +127,7 @@ async def _said(desk: Desk, record: "Approval", key: str) -> None:
                 decided = desk.done(await desk.approvals.deny(record.id, desk.by), "deny")
         more = ""
         if decided.state == "pending":
-            more = f": {needed(await desk.viewed(decided), desk.by.principal)}"
+            more = f": {needed(await desk.viewed(decided), desk.by)}"
         screen.complain(f"{record.id[:SHORT_ID]} is {decided.state}{more}\n")
     except Stop as stop:
         said = explained(screen, stop.code, stop.message, hint=stop.hint, next_=stop.next)

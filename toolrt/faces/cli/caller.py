@@ -1,7 +1,7 @@
 """Who calls from this terminal: the account that runs us, as `identities` of the project know it.
 
-Whoever may `admin` can look and call as somebody else with `--as`; nobody can decide as somebody
-else.
+Whoever may `admin` can look and call as somebody else of their tenant with `--as`, and as anybody
+where they have none; nobody can decide as somebody else.
 """
 
 import os
@@ -35,7 +35,7 @@ def as_option(what: str) -> Callable[[F], F]:
     return click.option(
         "--as",
         "as_",
-        metavar="USER[:ROLE,…]",
+        metavar="USER[@TENANT][:ROLE,…]",
         callback=lambda _ctx, _param, value: _guise(value),
         help=f"{what} as somebody else; for those who may `admin`.",
     )
@@ -47,16 +47,38 @@ def caller_of(snapshot: "Snapshot", guise: Guise | None, settings: Settings) -> 
     if guise is None:
         return me
     if "admin" not in me.may:
-        raise Stop(
-            Exit.DENIED,
-            f"{me.principal} may not call as {guise.principal}",
-            code="access-denied",
-            hint="`may: [admin]` of an identity in toolrt.yaml lets somebody use --as",
-            next_=settings.command("list"),
-        )
-    from toolrt.policy.identities import of_principal  # noqa: PLC0415 - `--help` loads no policy
+        hint = "`may: [admin]` of an identity in toolrt.yaml lets somebody use --as"
+        raise _not_as(me, guise, settings, hint)
+    known = _known(me, guise, snapshot.identities, settings)
+    return known if guise.roles is None else replace(known, roles=guise.roles)
 
-    return of_principal(guise.principal, guise.roles, snapshot.identities)
+
+def _known(
+    me: Caller, guise: Guise, identities: Sequence["Identity"], settings: Settings
+) -> Caller:
+    """The one that `--as` names: of the own tenant, where I have one.
+
+    Without one I may be anybody, known or not, but have to say which of several namesakes.
+    """
+    from toolrt.policy.identities import full_name, of_principal  # noqa: PLC0415 - `--help` loads no policy
+
+    name = guise.principal
+    found = of_principal(name, identities, me)
+    if me.tenant and not found:
+        hint = "whoever has a tenant calls as those of `identities` who have the same"
+        raise _not_as(me, guise, settings, hint)
+    near = found or of_principal(name.rpartition("@")[0], identities, me)
+    if len(near) > 1 or near != found:
+        what = "names several people" if found else "names nobody"
+        ways = " or ".join(f"--as {full_name(each)}" for each in near)
+        raise Misuse(f"`--as {name}` {what}", hint=f"write {ways}")
+    return found[0] if found else Caller(name)
+
+
+def _not_as(me: Caller, guise: Guise, settings: Settings, hint: str) -> Stop:
+    message = f"{me.principal} may not call as {guise.principal}"
+    next_ = settings.command("list")
+    return Stop(Exit.DENIED, message, code="access-denied", hint=hint, next_=next_)
 
 
 def at_terminal(identities: Sequence["Identity"]) -> Caller:

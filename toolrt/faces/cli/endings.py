@@ -25,7 +25,8 @@ def tell(stop: Stop, args: Sequence[str]) -> int:
     from toolrt.core.redaction import redacted  # noqa: PLC0415 - only for mistakes
     from toolrt.faces.output import Screen  # noqa: PLC0415 - only for mistakes
 
-    stop.message, stop.hint = redacted(stop.message), stop.hint and redacted(stop.hint)
+    stop.message, stop.next = redacted(stop.message), redacted(stop.next)
+    stop.hint = stop.hint and redacted(stop.hint)
     screen = Screen(format=_format_in(args))
     if screen.format == "text" and stop.report:
         screen.complain(f"{stop.report}\n")

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from toolrt.observe.journal_records import Entry, Records
 
 _MOST = 50
-_IDS = ("call_id", "approval")
+_IDS = ("call_id", "approval", "grant")
 
 
 @click.command(
@@ -44,7 +44,7 @@ def list_(settings: Settings, /, *, limit: int, **wanted: Any) -> Exit:
 @click.argument("id")
 @click.pass_obj
 def show(settings: Settings, /, *, id: str) -> Exit:  # noqa: A002 - as the option is called
-    """Show all about the call or approval ID, in order: proposed, decided, executed.
+    """Show all about the call, approval or grant ID, in order: proposed, decided, executed.
 
     Any beginning of an id will do that no other has.
     """
@@ -77,7 +77,7 @@ async def _show(settings: Settings, records: "Records | None", wanted: str) -> E
     if not entries:
         raise Stop(
             Exit.NOT_FOUND,
-            f"no call or approval {wanted!r} was recorded",
+            "no call, approval or grant of this id was recorded",
             code="not-found",
             next_=settings.command("history list"),
         )
@@ -90,7 +90,10 @@ async def _show(settings: Settings, records: "Records | None", wanted: str) -> E
 
 
 async def _about(records: "Records", wanted: str, settings: Settings) -> "list[Entry]":
-    """All that belongs to the id: the call, its approval, and the calls that ran on that."""
+    """All that belongs to the id: the call, its approval, and the calls that ran on that.
+
+    Of a grant what became of it alone.
+    """
     from toolrt.observe.journal_records import Filter  # noqa: PLC0415 - `--help` loads no store
 
     found = await records.entries(Filter(id=wanted), None)
@@ -98,14 +101,16 @@ async def _about(records: "Records", wanted: str, settings: Settings) -> "list[E
     if len(ids) > 1 and wanted not in ids:
         raise Stop(
             Exit.USAGE,
-            f"more than one id begins with {wanted!r}",
+            "more than one id begins like this",
             code="invalid-arguments",
             hint="give more of the id",
             next_=settings.command("history list"),
         )
     whole = wanted if wanted in ids else next(iter(ids), wanted)
     mine = [entry for entry in found if whole in _ids([entry], whole)]
-    related = {str(entry["approval"]) for entry in mine if entry.get("approval")} - {whole}
+    is_grant = any(whole == entry.get("grant") for entry in mine)
+    named = () if is_grant else (str(e["approval"]) for e in mine if e.get("approval"))
+    related = set(named) - {whole}
     for approval in related:
         mine += await records.entries(Filter(id=approval), None)
     unique = {(entry["writer"], entry["seq"], entry.get("call_id")): entry for entry in mine}

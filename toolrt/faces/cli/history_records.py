@@ -181,16 +181,14 @@ def _place(root: Path, written: "ProjectFile") -> Path:
 
 def _key(root: Path, written: "ProjectFile") -> bytes:
     """The lasting key. Raises StoreError where there is none: reading makes no key."""
-    from toolrt.stores.base import StoreError  # noqa: PLC0415 - as above
-    from toolrt.stores.key import given_key, lasting_key  # noqa: PLC0415 - as above
+    from toolrt.stores.key import given_key, key_gone, lasting_key  # noqa: PLC0415 - as above
     from toolrt.stores.private import is_there  # noqa: PLC0415 - as above
 
     if written.journal and written.journal.key:
         return given_key(written.journal.key)
     path = _place(root, written).parent / "key"
     if not is_there(path):
-        hint = "bring back the file from a backup: without it nothing can be verified"
-        raise StoreError("unreachable", f"{path} is gone", hint=hint)
+        raise key_gone(path)
     return lasting_key(path)
 
 

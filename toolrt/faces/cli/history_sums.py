@@ -1,5 +1,6 @@
 """`toolrt history verify` and `stats`: whether the journal is whole, and what it adds up to."""
 
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -34,9 +35,10 @@ _HEADING = (
 )
 @click.pass_obj
 def verify(settings: Settings) -> Exit:
-    """Look for rows that were edited, added, moved or deleted without the project's key.
+    """Look for what was edited, added, moved or deleted without the project's key.
 
-    Ends with 9 when there are any. What retention removed is in order. That the whole database was
+    Looks at the rows of the journal, and holds approvals, votes and standing yeses against it. Ends
+    with 9 when there is anything. What retention removed is in order. That the whole database was
     put back to an earlier copy cannot be seen from the inside.
     """
     return reading_all(settings, lambda records: _verify(settings, records))
@@ -59,16 +61,22 @@ def stats(settings: Settings, /, **wanted: Any) -> Exit:
 
 
 async def _verify(settings: Settings, records: "Records | None") -> Exit:
-    found = await records.verify() if records else []
-    faults = [{"writer": each.writer, "seq": each.seq, "reason": each.reason} for each in found]
+    from toolrt.stores.verifying import Verified  # noqa: PLC0415 - `--help` loads no store
+
+    verified = await records.verify() if records else Verified([])
+    found, covered = verified.faults, verified.covered()
+    faults = [asdict(each) for each in found]
+    looked_at = f"journal: {covered['journal']} rows, " + ", ".join(
+        f"{name}: {many}" for name, many in covered.items() if name != "journal"
+    )
     settings.screen.show(
-        {"schema": SCHEMA, "ok": not found, "faults": faults},
-        lambda: "\n".join(map(_line, found)) or _in_order(records),
+        {"schema": SCHEMA, "ok": not found, "faults": faults, "covered": covered},
+        lambda: "\n".join([*(map(_line, found) if found else [_in_order(records)]), looked_at]),
         [{"schema": SCHEMA, **fault} for fault in faults],
     )
     if not found:
         return Exit.OK
-    settings.screen.complain(f"the journal was tampered with: {count(len(found), 'fault')}")
+    settings.screen.complain(f"the store was tampered with: {count(len(found), 'fault')}")
     return Exit.TAMPERED
 
 
@@ -77,7 +85,9 @@ def _in_order(records: "Records | None") -> str:
 
 
 def _line(found: "Tampering") -> str:
-    places = ("the journal",) if found.writer is None else (f"writer {found.writer}",)
+    places = (
+        (found.about or "the journal",) if found.writer is None else (f"writer {found.writer}",)
+    )
     row = () if found.seq is None else (f"row {found.seq}",)
     return one_line(f"{', '.join((*places, *row))}: {found.reason}")
 

@@ -20,8 +20,9 @@ _EVENTS = {
     "succeeded": "executed",
     "failed": "executed, failed",
     "unknown": "executed, unknown end",
-    "mismatch": "REFUSED: other arguments",
+    "mismatch": "REFUSED: not what was approved",
 }
+_TIME = "%Y-%m-%d %H:%M:%S"
 _VERDICTS = {"approve": "approved", "deny": "denied"}
 _COLORS = {"success": "green", "error": "red", "paused": "yellow", "partial": "yellow"}
 _NAMED = frozenset({"breaker", "grant"})
@@ -57,7 +58,7 @@ def block(entry: Entry, screen: Screen) -> str:
 
 def time_of(entry: Entry) -> str:
     """Local time, to the second."""
-    return datetime.fromtimestamp(entry["at"]).astimezone().strftime("%Y-%m-%d %H:%M:%S")
+    return datetime.fromtimestamp(entry["at"]).astimezone().strftime(_TIME)
 
 
 def _who(entry: Entry) -> str:
@@ -76,7 +77,8 @@ def _decision(entry: Entry) -> str:
     if not isinstance(told, Mapping):
         return ""
     rule = f" by {told['rule']}" if told.get("rule") else ""
-    return one_line(f"{told.get('decision')}{rule}")
+    grant = f", grant {str(entry['grant'])[:SHORT_ID]}" if entry.get("grant") else ""
+    return one_line(f"{told.get('decision')}{rule}{grant}")
 
 
 def _status(entry: Entry) -> str:
@@ -87,12 +89,26 @@ def _status(entry: Entry) -> str:
     if kind == "intent":
         return "about to run"
     if event == "decided":
-        event = _VERDICTS.get(str(entry.get("verdict")), event)
+        return one_line(_verdict(entry))
+    if event == "granted" and "expires_at" in entry:
+        until = datetime.fromtimestamp(entry["expires_at"]).astimezone()
+        return one_line(f"grant granted, {entry.get('max_uses')} uses until {until:{_TIME}}")
     said = _EVENTS.get(event, event) or kind
     return one_line(f"{kind} {said}" if kind in _NAMED else said)
 
 
+def _verdict(entry: Entry) -> str:
+    """What somebody said; a yes that is not enough yet is told as one of several."""
+    yeses = entry.get("yeses")
+    if entry.get("verdict") == "approve" and entry.get("state") == "pending":
+        many = f", {yeses['have']} of {yeses['of']}" if isinstance(yeses, Mapping) else ""
+        return f"said yes{many}"
+    return _VERDICTS.get(str(entry.get("verdict")), "decided")
+
+
 def _id(entry: Entry) -> str:
+    if entry["kind"] == "grant":
+        return one_line(str(entry.get("grant")))[:SHORT_ID]
     if entry["kind"] == "approval" or (entry.get("approval") and entry["kind"] != "call"):
         return one_line(str(entry["approval"]))[:SHORT_ID]
     own = entry.get("batch") if entry["kind"] == "batch" else entry.get("grant")

@@ -155,8 +155,10 @@ class _Call:
                     return work(opened, gather, caller)
 
                 _mention(opened.findings, self._settings)
-                is_once = not self._opening.watch
-                return await (call() if is_once else repeated(opened, call, self._settings))
+                if self._opening.watch:
+                    return await repeated(opened, call, self._settings)
+                _tell_weak(opened, self._settings)
+                return await call()
         except runtime.BrokenProjectError as error:
             raise broken(error.compiled, self._settings) from error
 
@@ -164,7 +166,7 @@ class _Call:
         with witnessed(is_verbose=self._screen.is_verbose) as witness:
             result = await self._result(opened, gather, caller)
         self._stopping.check()
-        me = at_terminal(opened.snapshot.identities).principal if result.pause else None
+        me = at_terminal(opened.snapshot.identities) if result.pause else None
         return tell(self._settings, result, witness.cause, me=me)
 
     async def _result(self, opened: "Runtime", gather: Gather, caller: "Caller") -> ToolResult:
@@ -242,6 +244,14 @@ def _mention(findings: Sequence["Finding"], settings: Settings) -> None:
     if findings and settings.screen.is_verbose:
         many = count(len(findings), "warning")
         settings.screen.say(f"{many}; see {settings.command('check')}")
+
+
+def _tell_weak(opened: "Runtime", settings: Settings) -> None:
+    """Warnings that say of rules that they may not hold."""
+    if opened.findings:
+        from toolrt.faces.cli.findings import tell_weak  # noqa: PLC0415 - few calls have warnings
+
+        tell_weak(opened, settings)
 
 
 def _gathering(tokens: tuple[str, ...], json_text: str | None) -> Gather:

@@ -19,6 +19,7 @@ from toolrt.faces.output import Screen, one_line, visible
 from toolrt.stores.base import StoreError
 
 if TYPE_CHECKING:
+    from toolrt.core.calls import Caller
     from toolrt.faces.cli.options import Settings
 
 _NEXT = {
@@ -44,11 +45,11 @@ def tell(
     result: ToolResult,
     cause: BaseException | None = None,
     next_: str | None = None,
-    me: str | None = None,
+    me: "Caller | None" = None,
 ) -> Exit:
     """Shows a result. `cause` is what ended the call inside toolrt: a bug, or a store that fails.
     `next_` is the verb that helps after a failure, where it is another one than for every call.
-    `me` is the principal at the terminal.
+    `me` is who is at the terminal.
     """
     screen = settings.screen
     screen.show(result.document(), lambda: _text(result))
@@ -88,7 +89,7 @@ def explain(
     screen.complain(said)
 
 
-def pause_lines(settings: "Settings", pause: Pause, me: str | None = None) -> list[str]:
+def pause_lines(settings: "Settings", pause: Pause, me: "Caller | None" = None) -> list[str]:
     """What a call waits for, until when, and how somebody decides; `me` if it may be so."""
     short = pause.approval_id[:SHORT_ID]
     label = settings.screen.paint("paused:", on_stderr=True, fg="yellow", bold=True)
@@ -101,16 +102,18 @@ def pause_lines(settings: "Settings", pause: Pause, me: str | None = None) -> li
     ]
 
 
-def needs_lines(pause: Pause, me: str | None) -> Iterator[str]:
-    """Whose yes is missing; nothing where any one will do, as nearly always."""
-    from toolrt.policy.needs import told  # noqa: PLC0415 - only calls that wait need it
+def needs_lines(pause: Pause, me: "Caller | None") -> Iterator[str]:
+    """Whose yes is missing; nothing where any one will do, that of `me` too, as nearly always."""
+    from toolrt.policy.needs import told, told_to  # noqa: PLC0415 - only calls that wait need it
 
     several = len(pause.asks) > 1
-    if not several and [each.is_any for each in pause.needs] == [True]:
+    if not several and [each.is_any for each in pause.needs] == [True] and _is_asked(pause, me):
         return
     for each in pause.needs:
-        if each.left:
-            yield told(each, pause.requester, me, of=pause.asks)
+        if each.left and me is None:
+            yield told(each, pause.requester, of=pause.asks)
+        elif each.left and me is not None:
+            yield told_to(each, pause.requester, me, of=pause.asks)
     if several:
         yield from conditions(pause.asks)
 
@@ -135,12 +138,17 @@ def _of(asks: Iterable[Ask]) -> str:
     return f"for {owners(each.rule for each in asks)}"
 
 
-def _next(settings: "Settings", pause: Pause, me: str | None) -> str:
-    """How `me` says yes; where that is done, or not theirs to say, what comes after."""
+def _is_asked(pause: Pause, me: "Caller | None") -> bool:
+    """Whether a yes of `me` may be one of those that are missing."""
     from toolrt.policy.needs import awaits  # noqa: PLC0415 - only calls that wait need it
 
+    return me is None or any(awaits(each, pause.requester, me) for each in pause.needs)
+
+
+def _next(settings: "Settings", pause: Pause, me: "Caller | None") -> str:
+    """How `me` says yes; where that is done, or not theirs to say, what comes after."""
     short = pause.approval_id[:SHORT_ID]
-    if me is not None and not any(awaits(each, pause.requester, me) for each in pause.needs):
+    if not _is_asked(pause, me):
         return f"then: {settings.command(f'approvals run {short}')}, once it is approved"
     asked = [f"--edit {name}=…" for name in pause.fields]
     asked += ["--result JSON"] if pause.mode == "external" else []

@@ -53,7 +53,10 @@ async def repeated(
     opened: "Runtime", call: Callable[[], Awaitable[Exit]], settings: "Settings"
 ) -> Exit:
     """Make the call, and again after each new generation. Ends only by being cancelled."""
+    from toolrt.faces.cli.findings import tell_weak  # noqa: PLC0415 - only calls that stay need it
+
     outcomes: asyncio.Queue[Reload] = asyncio.Queue()
+    told = tell_weak(opened, settings)
     stop = opened.on_reload(outcomes.put_nowait)
     try:
         with _reloading_on_hangup(opened):
@@ -62,6 +65,7 @@ async def repeated(
                 outcome = await outcomes.get()
                 tell_reload(outcome, settings)
                 if outcome.is_new:
+                    told = tell_weak(opened, settings, told)
                     await call()
     finally:
         stop()

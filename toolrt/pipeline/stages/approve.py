@@ -28,27 +28,39 @@ log = logging.getLogger("toolrt")
 
 
 def approve(entry: ToolEntry, equipment: Equipment, following: Chain) -> Chain:
-    """Ask where the decision says so; absent where no rule ever asks, and all can be undone."""
-    is_final = entry.effect == "irreversible"
-    unasked = _recorded(entry, equipment, following) if is_final else following
+    """Ask where the decision says so; absent where no rule ever asks, and nothing has to be in the
+    journal before it is done.
+    """
+    unasked = (
+        _recorded(entry, equipment, following) if _why_recorded(entry, equipment) else following
+    )
     if not decider_of(entry).may_ask:
         return unasked
     return _Asking(entry, equipment, following, unasked).handle
 
 
+def _why_recorded(entry: ToolEntry, equipment: Equipment) -> str | None:
+    """Why a call of the tool is in the journal before it is made; None where afterwards will do."""
+    if entry.effect == "irreversible":
+        return "cannot be undone"
+    if entry.effect != "read" and equipment.memory.journal.mode == "sync":
+        return "may change something"
+    return None
+
+
 def _recorded(entry: ToolEntry, equipment: Equipment, following: Chain) -> Chain:
-    """What cannot be undone and nobody is asked about is in the journal before it is done.
+    """What nobody is asked about, and has to be in the journal before it is done, or is not done.
 
     After a yes it is there already: the claim of an approval is an entry.
     """
-    told = told_of(entry)
+    told, why = told_of(entry), _why_recorded(entry, equipment)
 
     async def handle(invocation: Invocation) -> Outcome:
         try:
             await equipment.memory.journal.intend(invocation, told)
         except StoreError:
-            log.exception("an effect that cannot be undone cannot be recorded")
-            message = f"`{entry.name}` cannot be undone, and the journal cannot be written now"
+            log.exception("an effect cannot be recorded before it is made")
+            message = f"`{entry.name}` {why}, and the journal cannot be written now"
             return Failure("unavailable", message, "nothing ran; tell the operator")
         return await following(invocation)
 
@@ -93,6 +105,7 @@ class _Asking:
             return _refused(answer)
         if not isinstance(answer, Approval):
             invocation.notes += (f"allowed by the grant {answer.id}",)
+            invocation.approval = answer
             decider_of(self.entry).note(invocation)
             return await self.following(invocation)
         invocation.approval = answer

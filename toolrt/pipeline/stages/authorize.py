@@ -91,8 +91,13 @@ class Guard:
 def refuse_without_right(invocation: Invocation) -> None:
     """Raise RefusedError for a caller that the project lets make no calls."""
     if "call" not in invocation.caller.may:
-        raise RefusedError(
-            f"{invocation.caller.principal} may make no calls here",
-            code="denied",
-            hint="`identities` of toolrt.yaml says who may",
-        )
+        raise no_calls(invocation.caller.principal)
+
+
+def no_calls(principal: str) -> RefusedError:
+    """What is told to somebody who may make no calls, whichever way they come."""
+    return RefusedError(
+        f"{principal} may make no calls here",
+        code="denied",
+        hint="`identities` of toolrt.yaml says who may",
+    )

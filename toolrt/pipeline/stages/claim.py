@@ -1,7 +1,8 @@
 """claim: an approved call is taken by this process, runs under a lease, and is settled.
 
 Policy of now has decided once more before: a deny has won already, a stricter ask sends the
-approval back to people (A5). The deadline starts anew (A19).
+approval back to people (A5). Whoever asked must still be let call, by whichever door. The deadline
+starts anew (A19).
 """
 
 import asyncio
@@ -18,7 +19,7 @@ from toolrt.core.decisions import Decision
 from toolrt.core.results import Failure, Outcome, Pause
 from toolrt.pipeline.asking import pause_of, subject_of
 from toolrt.pipeline.stage import Chain, Equipment
-from toolrt.pipeline.stages.authorize import decider_of
+from toolrt.pipeline.stages.authorize import decider_of, no_calls
 from toolrt.pipeline.stages.shape import Shape
 from toolrt.policy.questions import Ending, external_outcome
 from toolrt.stores.approvals import Approval, Moved
@@ -54,7 +55,9 @@ class _Claiming:
         return await self._run(invocation, taken)
 
     async def _taken(self, invocation: Invocation, record: Approval) -> "Approval | Outcome":
-        """The record, claimed; or why it is not."""
+        """The record, claimed; or why it is not. Raises RefusedError for who may call no more."""
+        if not self.questions.may_still_call(record):
+            raise no_calls(record.principal)
         decision = invocation.decision
         if decision is not None and decision.terms not in (None, record.terms):
             approved, record = record, await self._again(invocation, record, decision)
@@ -66,6 +69,8 @@ class _Claiming:
         moved = await self._claimed(invocation, record, hash_)
         if moved.record.state == "pending" and record.state == "approved":
             return await self._withdrawn(record, moved.record)
+        if moved.code == "approval-mismatch":
+            log.error("approval %s is not what was approved: %s", record.id, moved.message)
         if moved.code is not None:
             note = await self.questions.note_of_denial(moved.record)
             because = f": {note}" if note else ""
@@ -129,7 +134,7 @@ class _Claiming:
     ) -> None:
         state, document = self._ending(invocation, outcome)
         if record.mode == "external" and record.outcome:
-            document = {**document, **json.loads(record.outcome)}
+            document = {**json.loads(record.outcome), **document}
         try:
             await self.questions.settle(record, state, document)
         except StoreError:  # its lease will lapse, and it ends as `unknown`

@@ -37,6 +37,7 @@ from toolrt.pipeline.failing import (
     refuse_long_numbers,
     told,
 )
+from toolrt.pipeline.people import masked_pause
 from toolrt.pipeline.sensitive import Sensitive
 from toolrt.pipeline.spilling import Oversize, oversize_of, without_handle
 from toolrt.pipeline.stage import Equipment
@@ -98,7 +99,7 @@ class Shape:
         except CallError as error:
             return self.failure(invocation, Failure.of(error))
         if isinstance(outcome, Pause):
-            return paused_result(invocation, self.entry.name, outcome)
+            return paused_result(invocation, self.name, masked_pause(outcome, self.redactor))
         return self.failure(invocation, outcome)
 
     async def kept(self, invocation: Invocation, result: ToolResult) -> ToolResult:
