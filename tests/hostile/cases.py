@@ -469,9 +469,10 @@ def projects(url: str, port: int) -> Mapping[str, Mapping[str, str]]:
 
 def _a() -> Iterator[Case]:
     for number, text in argv.LITERAL.items():
-        yield Case(f"A{number} say", "say", "LIT", {"q": text}, data=text)
-        yield Case(f"A{number} by token", "say", "LIT", tokens=(f"q={text}",), data=text)
-        yield Case(f"A{number} script", "script", "LIT", {"q": text}, data=f"{text}/{text}/{text}")
+        shown = argv.shown(text)
+        yield Case(f"A{number} say", "say", "LIT", {"q": text}, data=shown)
+        yield Case(f"A{number} by token", "say", "LIT", tokens=(f"q={text}",), data=shown)
+        yield Case(f"A{number} script", "script", "LIT", {"q": text}, data="/".join([shown] * 3))
         yield Case(f"A{number} grep", "guarded", "LIT", {"q": text})
     for number, text in argv.DASHES.items():
         yield Case(f"A{number} bare", "bare", "INV", {"q": text}, says="start with `-`")
@@ -717,7 +718,7 @@ def _d_more() -> Iterator[Case]:
             f"D+ JSON: {title}", "get_json", "BAD_RESPONSE", {}, told=_says(json_reply(body))
         )
     escapes = json_reply('{"a": "\\ud800", "\\u0000": "\\u202e\\u001b[2J"}')
-    data = {"a": "\ufffd", "\0": "\u202e\x1b[2J"}
+    data = {"a": "\ufffd", "\\x00": "\\x1b[2J"}
     yield Case("D+ JSON: half characters", "get_json", "ESC", {}, told=_says(escapes), data=data)
     cookie = {"set_cookie": "session=1; Domain=127.0.0.1", "refresh": "0; url=http://127.0.0.1/x"}
     told = _says(reply("ok", content_type="text/plain", **cookie))
