@@ -125,7 +125,9 @@ def test_a_place_has_the_names_of_the_table_and_no_other(
     found = {name: codes(place(where, written(language, name)), tmp_path) for name in EVERY}
 
     assert {name for name, faults in found.items() if not faults} == told
-    assert {each for faults in found.values() for each in faults} == set(pages.code(other)) - {"call"}
+    assert {each for faults in found.values() for each in faults} == set(pages.code(other)) - {
+        "call"
+    }
 
 
 @pytest.mark.parametrize("kind", ["command", "shell"])

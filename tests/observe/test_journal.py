@@ -385,7 +385,9 @@ async def test_what_is_mentioned_is_written_before_the_calls_that_come_after(jou
     journal.mention("batch", {"batch": "c", "calls": []})
     await journal.flush()
 
-    entries = [each async for each in journal.records.export(Filter(kinds=frozenset({"batch", "call"})))]
+    entries = [
+        each async for each in journal.records.export(Filter(kinds=frozenset({"batch", "call"})))
+    ]
     rows = sorted(entries, key=lambda each: each["seq"])
     assert [each["kind"] for each in rows] == ["batch", "call", "batch"]
 
