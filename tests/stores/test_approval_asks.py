@@ -5,6 +5,7 @@ import time
 import pytest
 from approval_desk import few, question
 
+from toolrt.core.decisions import Caps
 from toolrt.stores import approval_asks
 from toolrt.stores.approval_asks import Refusal
 from toolrt.stores.approvals import COLUMNS
@@ -185,3 +186,42 @@ async def test_a16_asking_takes_no_longer_however_much_was_asked_before(desk):
     await desk.database.run(past)
 
     assert await seconds("late") < 3 * before
+
+
+@pytest.mark.parametrize("ahead_s", [0, 3600, 10**9])
+async def test_a15_a_no_of_a_moment_ago_counts_after_a_boot_whatever_the_clock_once_said(
+    desk, ahead_s
+):
+    desk.moments.jump(ahead_s)
+    await desk.ask("2")
+    desk.moments.jump(-ahead_s)
+    asked = await desk.ask()
+    await desk.decide(asked.id, "deny")
+    desk.moments.advance(6)
+    desk.moments.reboot()
+    refused = await desk.ask()
+    assert isinstance(refused, approval_asks.Refusal)
+    desk.moments.advance(55)
+    assert (await desk.ask()).state == "pending"
+
+
+async def test_a15_a_clock_that_was_set_back_after_a_boot_makes_no_old_no_a_new_one(desk):
+    asked = await desk.ask()
+    await desk.decide(asked.id, "deny")
+    desk.moments.advance(3600)
+    await desk.ask("2")
+    desk.moments.reboot()
+    desk.moments.jump(-(10**9))
+    assert (await desk.ask()).state == "pending"
+
+
+async def test_too_many_questions_within_a_minute_are_too_many_after_a_boot_as_well(desk):
+    desk.moments.jump(10**9)
+    await desk.ask("0")
+    desk.moments.jump(-(10**9))
+    for call in "123":
+        await desk.ask(call)
+    desk.moments.advance(6)
+    desk.moments.reboot()
+    refused = await desk.ask("4", Caps(asks=3))
+    assert refused.why == "too-many-asks"

@@ -6,7 +6,8 @@ from approval_desk import few
 from toolrt.core.errors import RefusedError
 from toolrt.stores import approval_asks, approval_retention
 from toolrt.stores.approval_retention import LEAST_S, MOST, removed_old
-from toolrt.stores.moments import Moment
+from toolrt.stores.grants import in_force
+from toolrt.stores.moments import Condition, Moment
 
 pytestmark = pytest.mark.anyio
 
@@ -166,6 +167,93 @@ async def test_nobody_else_may_delete_afterwards(desk, prune):
 
 async def test_looking_for_what_is_old_takes_an_index(desk):
     now = Moment(1e9, 1e9, "b")
-    sql, parameters = approval_retention.old_ones(now, DAY_S)
-    plan = await desk.database.read(lambda s: s.rows(f"EXPLAIN QUERY PLAN {sql}", *parameters))
-    assert any("approvals_ended" in row[-1] for row in plan)
+    old = approval_retention.old_ones(now, DAY_S, ["a"], in_force(now))
+    boots = Condition(approval_retention._OTHERS, (1e9, "b") * 2)
+    for query in (old, boots):
+        plan = await desk.database.read(
+            lambda s, q=query: s.rows(f"EXPLAIN QUERY PLAN {q.sql}", *q.parameters)
+        )
+        assert any("approvals_ended" in row[-1] for row in plan)
+
+
+YEARS_S = 10 * 365 * DAY_S
+
+
+async def test_a15_a_wall_clock_that_was_ahead_once_ages_nothing_after_a_boot(desk, prune):
+    desk.moments.jump(YEARS_S)
+    await ended(desk, "2")
+    desk.moments.jump(-YEARS_S)
+    desk.moments.advance(5)
+    asked = await ended(desk)
+    desk.moments.advance(1)
+    desk.moments.reboot()
+    for _ in range(100):
+        assert await prune(90 * DAY_S) == 0
+        desk.moments.advance(HOUR_S)
+    assert asked in await ids(desk)
+
+
+async def test_a15_a_wall_clock_that_is_ahead_after_a_boot_removes_nothing_within_a_day(
+    desk, prune
+):
+    await ended(desk)
+    desk.moments.reboot()
+    desk.moments.jump(YEARS_S)
+    for _ in range(24):
+        assert await prune(90 * DAY_S) == 0
+        desk.moments.advance(HOUR_S)
+    assert await prune(90 * DAY_S) == 1
+
+
+async def test_a_day_is_made_of_short_boots_as_far_as_passes_have_seen_them(desk, prune):
+    await ended(desk)
+    desk.moments.advance(DAY_S)
+    desk.moments.reboot()
+    passes = 0
+    while await prune() == 0:
+        passes += 1
+        desk.moments.advance(HOUR_S)
+        if passes % 5 == 0:  # four hours of each five lie between two passes of one boot
+            desk.moments.reboot()
+    assert passes == 24 + 24 / 4 - 1
+
+
+async def test_machines_that_take_turns_do_not_count_each_others_time(desk, prune):
+    await ended(desk)
+    here, there = (Moment(desk.moments.now().wall + 9 * DAY_S, 1e7, each) for each in "xy")
+    for hour in range(100):
+        for each in (here, there):
+            moment = each.plus(hour * HOUR_S)
+            assert await desk.database.run(lambda s, m=moment: removed_old(s, HOUR_S, m)) == 0
+
+
+async def test_standing_yeses_of_a_boot_before_stay_for_a_day_as_well(desk, prune):
+    await desk.grant(ttl_s=60.0)
+    desk.moments.reboot()
+    desk.moments.jump(YEARS_S)
+    rows = []
+    for _ in range(25):
+        await prune()
+        rows.append(len(await desk.database.read(lambda s: s.rows("SELECT id FROM grants"))))
+        desk.moments.advance(HOUR_S)
+    assert rows == [1] * 24 + [0]
+
+
+async def test_what_is_remembered_of_boots_goes_with_their_rows(desk, prune):
+    async def noted():
+        return await desk.database.read(
+            lambda s: s.rows("SELECT value FROM meta WHERE name = 'boots'")
+        )
+
+    await ended(desk)
+    await prune()
+    assert await noted() == []
+    desk.moments.advance(2 * DAY_S)
+    desk.moments.reboot()
+    for _ in range(25):
+        await prune()
+        desk.moments.advance(HOUR_S)
+        assert len(await noted()) <= 1
+    assert await ids(desk) == set()
+    await prune()
+    assert await noted() == []

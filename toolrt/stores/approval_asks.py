@@ -7,7 +7,7 @@ from toolrt.core.decisions import Caps
 from toolrt.stores.approval_lapses import sweep
 from toolrt.stores.approvals import Approval, Question, found, insert, note
 from toolrt.stores.base import Audit, Session, no_audit
-from toolrt.stores.moments import Condition, Moment, ahead, settled
+from toolrt.stores.moments import Condition, Moment, recent, settled
 
 _QUIET_S = 60.0
 _RATE_S = 60.0
@@ -40,7 +40,7 @@ def create(
     sweep(session, moment, audit)
     return (
         still_open(session, question)
-        or _refusal(session, question, now, caps)
+        or _refusal(session, question, moment, now, caps)
         or _inserted(session, question, moment, audit)
     )
 
@@ -51,10 +51,12 @@ def still_open(session: Session, question: Question) -> Approval | None:
     return next(iter(found(session, same)), None)
 
 
-def _refusal(session: Session, question: Question, now: Moment, caps: Caps) -> Refusal | None:
-    recent = ahead("ended", now, _QUIET_S)
-    ended = _same_call(question, f"state IN ('denied', 'expired') AND {recent.sql}")
-    denied = found(session, Condition(ended.sql, (*ended.parameters, *recent.parameters)))
+def _refusal(
+    session: Session, question: Question, moment: Moment, now: Moment, caps: Caps
+) -> Refusal | None:
+    young = recent("ended", moment, now, _QUIET_S)
+    ended = _same_call(question, f"state IN ('denied', 'expired') AND {young.sql}")
+    denied = found(session, Condition(ended.sql, (*ended.parameters, *young.parameters)))
     if denied:
         how = "denied" if denied[0].state == "denied" else "left without an answer"
         message = f"the same call was {how} a moment ago: do not repeat it, do something else"
@@ -62,7 +64,7 @@ def _refusal(session: Session, question: Question, now: Moment, caps: Caps) -> R
     if _count(session, question, Condition("state = 'pending'", ())) >= caps.pending:
         message = f"{caps.pending} calls already wait for an answer: wait until some have it"
         return Refusal("too-many-pending", message)
-    if _count(session, question, ahead("created", now, _RATE_S)) >= caps.asks:
+    if _count(session, question, recent("created", moment, now, _RATE_S)) >= caps.asks:
         message = f"more than {caps.asks} questions within a minute: wait before asking again"
         return Refusal("too-many-asks", message)
     return None

@@ -111,6 +111,17 @@ def ahead(name: str, now: Moment, after_s: float = 0.0) -> Condition:
     return _compared(name, ">", now, after_s)
 
 
+def recent(name: str, moment: Moment, now: Moment, within_s: float) -> Condition:
+    """Whether it was less than `within_s` seconds ago, by the clock of `moment` or by `now`, which
+    is the same one settled: that may be ahead of the truth for good.
+    """
+    wall, boot_s, boot = columns(name)
+    by_wall = f"{boot} <> ? AND {wall} > ? AND ({wall} <= ? OR {wall} > ?)"
+    walls = (moment.boot_id, moment.wall - within_s, moment.wall, now.wall - within_s)
+    sql = f"(({boot} = ? AND {boot_s} > ?) OR ({by_wall}))"
+    return Condition(sql, (moment.boot_id, moment.boot_s - within_s, *walls))
+
+
 def _compared(name: str, sign: str, now: Moment, after_s: float) -> Condition:
     """In a form that an index over the columns of the moment can answer."""
     wall, boot_s, boot = columns(name)

@@ -101,7 +101,7 @@ async def _about(records: "Records", wanted: str, settings: Settings) -> "list[E
     if len(ids) > 1 and wanted not in ids:
         raise Stop(
             Exit.USAGE,
-            "more than one id begins like this",
+            f"more than one id begins with {wanted!r}",
             code="invalid-arguments",
             hint="give more of the id",
             next_=settings.command("history list"),
