@@ -13,6 +13,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+import warm
+
 import pytest
 
 from toolrt.bindings.bubblewrap import Needs, program
@@ -73,7 +75,7 @@ def run(page: str, project: Path) -> list[tuple[Step, str]]:
 def environment() -> dict[str, str]:
     """The reader's: our commands first on the path, no colour, nothing set for toolrt."""
     own = {name: value for name, value in os.environ.items() if not name.startswith("TOOLRT_")}
-    path = f"{Path(sys.executable).parent}{os.pathsep}{own['PATH']}"
+    path = os.pathsep.join([str(warm.folder()), str(Path(sys.executable).parent), own["PATH"]])
     return {**own, "PATH": path, "NO_COLOR": "1", "COLUMNS": "100", "PYTHONDONTWRITEBYTECODE": "1"}
 
 
