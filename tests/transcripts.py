@@ -13,9 +13,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-import warm
-
 import pytest
+import warm
 
 from toolrt.bindings.bubblewrap import Needs, program
 

@@ -15,7 +15,8 @@ OURS = frozenset(
         "cel_expr_python", "certifi", "click", "docstring_parser", "frozenlist", "google", "h11",
         "httpcore", "httpx", "idna", "jinja2", "jmespath", "jsonschema_rs", "markupsafe",
         "multidict", "opentelemetry", "prometheus_client", "propcache", "pydantic", "pydantic_core",
-        "re2", "sniffio", "tenacity", "toolrt", "typing_extensions", "typing_inspection", "watchfiles", "yaml", "yarl",
+        "re2", "sniffio", "tenacity", "toolrt", "typing_extensions",
+        "typing_inspection", "watchfiles", "yaml", "yarl",
     }
 )  # fmt: skip
 """Top-level names that toolrt and its libraries import."""
