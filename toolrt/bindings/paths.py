@@ -141,10 +141,12 @@ class PathRules:
         return place is not None and place.root is not None
 
 
-def workspace_paths(schema: Mapping[str, Any]) -> frozenset[str]:
-    """The parameters of `format: workspace-path`: paths in a folder that the tool itself holds."""
+def workspace_paths(schema: Mapping[str, Any]) -> tuple[str, ...]:
+    """The parameters of `format: workspace-path`, in order: paths in a folder that the tool itself
+    holds.
+    """
     properties = schema.get("properties", {})
-    return frozenset(
+    return tuple(
         name
         for name, each in properties.items()
         if isinstance(each, dict) and each.get("format") == WORKSPACE_PATH

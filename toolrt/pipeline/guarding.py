@@ -20,14 +20,10 @@ from toolrt.pipeline.stage import Equipment
 from toolrt.pipeline.turns import Queue
 
 Call = Callable[[Invocation], Coroutine[Any, Any, Answer]]
+Begin = Callable[[Invocation], Answer | Coroutine[Any, Any, Answer]]
 
 _OF_ANSWERS = {True: Verdict.FAULT, False: Verdict.SUCCESS}
 """Whether an answer came too late (E3) -> what it says of the target."""
-
-
-def is_guarded(entry: ToolEntry) -> bool:
-    """Whether anything stands around the attempts of a tool."""
-    return entry.manifest.breaker is not None or waits_for_turns(entry)
 
 
 def waits_for_turns(entry: ToolEntry) -> bool:
@@ -38,9 +34,10 @@ def waits_for_turns(entry: ToolEntry) -> bool:
 def guarded(call: Call, entry: ToolEntry, equipment: Equipment, *, is_kept: bool) -> Call:
     """The same call where the tool asks for a breaker or turns; else `call` itself.
 
-    `is_kept`: it runs under `Deadlines.keep`, which cancels it when its time is up.
+    `is_kept`: it runs under `Deadlines.keep`, which cancels it when its time is up. What does not
+    never waits, and so needs no turn.
     """
-    shared, queue = equipment.breakers.of(entry), equipment.turns.of(entry)
+    shared, queue = equipment.breakers.of(entry), equipment.turns.of(entry) if is_kept else None
     if shared is not None:
         call = _breaking(call, entry, equipment, shared, is_kept=is_kept)
     return call if queue is None else _taking_turns(call, entry, equipment, queue)
@@ -123,9 +120,9 @@ def open_hint(wait_s: float) -> str:
 
 
 def wait_text(wait_s: float) -> str:
-    """A time to wait in words, rounded up."""
+    """A time to wait in words, rounded up; a few seconds more are not a minute more."""
     seconds = max(1, math.ceil(wait_s))
-    return f"{seconds} s" if seconds < 120 else f"{-(-seconds // 60)} min"  # noqa: PLR2004 - two minutes
+    return f"{seconds} s" if seconds < 120 else f"{-(-(seconds - 5) // 60)} min"  # noqa: PLR2004 - two minutes
 
 
 def _taking_turns(call: Call, entry: ToolEntry, equipment: Equipment, queue: Queue) -> Call:
@@ -144,17 +141,50 @@ def _taking_turns(call: Call, entry: ToolEntry, equipment: Equipment, queue: Que
         try:
             allowed_s = min(invocation.remaining_s(), attempt_s)
             deadlines.renew(invocation, allowed_s)
-            return await _in_time(call, invocation, allowed_s)
+            return await _in_time(call(invocation), invocation, allowed_s)
         finally:
             queue.leave()
 
     return in_turn
 
 
-async def _in_time(call: Call, invocation: Invocation, allowed_s: float) -> Answer:
+def in_free_turn(begin: Begin, in_turn: Call, entry: ToolEntry, equipment: Equipment) -> Begin:
+    """`begin` where a place is free, as it mostly is, and `in_turn` where one has to be waited for;
+    `begin` itself where the tool asks for no turns.
+    """
+    queue = equipment.turns.of(entry)
+    if queue is None:
+        return begin
+    attempt_s, deadlines = entry.manifest.timeout.attempt, equipment.deadlines
+
+    def begun(invocation: Invocation) -> Answer | Coroutine[Any, Any, Answer]:
+        if queue.running >= queue.limit:
+            return in_turn(invocation)
+        queue.running += 1
+        try:
+            answer = begin(invocation)
+        finally:
+            queue.running -= 1  # nobody can have come to wait meanwhile
+        return answer if isinstance(answer, Answer) else placed(answer, invocation)
+
+    async def placed(answer: Coroutine[Any, Any, Answer], invocation: Invocation) -> Answer:
+        queue.running += 1  # it is still free: nothing else has run since
+        try:
+            allowed_s = min(invocation.remaining_s(), attempt_s)
+            deadlines.renew(invocation, allowed_s)
+            return await _in_time(answer, invocation, allowed_s)
+        finally:
+            queue.leave()
+
+    return begun
+
+
+async def _in_time(
+    answering: Coroutine[Any, Any, Answer], invocation: Invocation, allowed_s: float
+) -> Answer:
     """The answer. Raises AttemptTimeoutError, which tells of the attempt's own time."""
     try:
-        answer = await call(invocation)
+        answer = await answering
     except (asyncio.CancelledError, CallError) as error:
         if invocation.has_expired:
             raise late(allowed_s, invocation) from error

@@ -14,12 +14,10 @@ from toolrt.core.errors import AttemptTimeoutError, BindingError, CallError
 from toolrt.core.results import Answer, AttemptFailure, Failure, Outcome
 from toolrt.pipeline.budget import FULL
 from toolrt.pipeline.deadline import late
-from toolrt.pipeline.guarding import guarded, is_guarded, waits_for_turns
+from toolrt.pipeline.guarding import Begin, Call, guarded, in_free_turn, waits_for_turns
 from toolrt.pipeline.judging import judge, message_of
 from toolrt.pipeline.retrying import MIN_ATTEMPT_S, Retrying
 from toolrt.pipeline.stage import Chain, Equipment
-
-Begin = Callable[[Invocation], Answer | Coroutine[Any, Any, Answer]]
 
 _CHECK_FIRST = "check whether it took effect before you try again"
 
@@ -44,7 +42,7 @@ class _Trying:
         """
         keep, never_waits = self.equipment.deadlines.keep, self._never_waits()
         call = guarded(self._call(), self.entry, self.equipment, is_kept=not never_waits)
-        begin = self._begin() or call
+        begin = self._begin(call) or call
         shortest_s = MIN_ATTEMPT_S
         attempt_s, budget = self._attempt_s(), self.retrying.budget
         monotonic, again = self.equipment.clock.monotonic, self.again
@@ -79,15 +77,20 @@ class _Trying:
         return math.inf if waits_for_turns(self.entry) else self.entry.manifest.timeout.attempt
 
     def _never_waits(self) -> bool:
-        """Whether the call needs no deadline: by the binding's word, no secret is late, no turn."""
+        """Whether the call needs no deadline, nor a turn, for it is over before another begins: by
+        the binding's word, and where no secret is late.
+        """
         says_so: bool = getattr(self.entry.binding, "never_waits", False)
-        return says_so and not self._runs_commands() and not waits_for_turns(self.entry)
+        return says_so and not self._runs_commands()
 
-    def _begin(self) -> Begin | None:
+    def _begin(self, call: Call) -> Begin | None:
         """How a binding gives an answer that there is no need to wait for, if it can."""
         begin: Begin | None = getattr(self.entry.binding, "begin", None)
         is_traced = self.equipment.telemetry.spans is not None
-        return None if self._runs_commands() or is_guarded(self.entry) or is_traced else begin
+        is_watched = self.entry.manifest.breaker is not None or is_traced
+        if begin is None or is_watched or self._runs_commands():
+            return None
+        return in_free_turn(begin, call, self.entry, self.equipment)
 
     def _runs_commands(self) -> bool:
         return bool(self.entry.references) and self.equipment.references.runs_commands
