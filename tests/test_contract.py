@@ -11,6 +11,8 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
+from toolrt.pipeline.plan import ORDER
+
 ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "toolrt"
 ARCHITECTURE = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
@@ -58,6 +60,12 @@ def test_an_import_up_the_floors_is_noticed(tmp_path: Path) -> None:
 
     assert done.returncode == 1
     assert "toolrt.core.names -> toolrt.faces.exits" in done.stdout
+
+
+def test_the_way_of_a_call_has_the_stages_in_their_order() -> None:
+    told = section("The way of a call").split("folded once: ")[1].split(".")[0]
+
+    assert told.replace("\n", " ").split(", ") == list(ORDER)
 
 
 def test_the_table_of_modules_equals_the_folders() -> None:

@@ -105,7 +105,8 @@ async def test_a_token_is_kept_for_every_tool_and_caller_of_the_target():
     assert (len(service.tokens), len(service.calls)) == (1, 3)
 
 
-async def test_calls_at_once_get_one_token():
+def gated():
+    """A service whose token server answers once the gate is open."""
     service, gate = Service(), asyncio.Event()
 
     async def slow():
@@ -113,6 +114,11 @@ async def test_calls_at_once_get_one_token():
         yield json_reply(json.dumps(GOOD))
 
     service.token = lambda _: slow()
+    return service, gate
+
+
+async def test_calls_at_once_get_one_token():
+    service, gate = gated()
     async with opened(service) as rt:
         calls = [asyncio.ensure_future(rt.call("t", {})) for _ in range(20)]
         await service.asked.wait()
@@ -123,13 +129,7 @@ async def test_calls_at_once_get_one_token():
 
 
 async def test_one_who_gives_up_takes_no_token_from_the_others():
-    service, gate = Service(), asyncio.Event()
-
-    async def slow():
-        await gate.wait()
-        yield json_reply(json.dumps(GOOD))
-
-    service.token = lambda _: slow()
+    service, gate = gated()
     async with opened(service) as rt:
         first = asyncio.ensure_future(rt.call("t", {}))
         await service.asked.wait()

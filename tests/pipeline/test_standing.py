@@ -73,14 +73,20 @@ def meanwhile(monkeypatch, runtime, work):
     monkeypatch.setattr(runtime._gateway, "recheck", slow)
 
 
+async def reopened(runtime, folder):
+    """A question that ann said yes to for an hour, and that a stricter rule opened again."""
+    approval = await asked(runtime)
+    await runtime.approvals.approve(approval, ANN, standing=HOUR)
+    write_files(folder, {"policies.d/p.yaml": rules(2)})
+    await runtime.reload()
+    await runtime.approvals.run(approval, by=ANN)
+    return approval
+
+
 async def test_a11_yeses_to_other_arguments_back_no_standing_yes(root):
     folder = root()
     async with toolrt.open(folder) as runtime:
-        approval = await asked(runtime)
-        await runtime.approvals.approve(approval, ANN, standing=HOUR)
-        write_files(folder, {"policies.d/p.yaml": rules(2)})
-        await runtime.reload()
-        await runtime.approvals.run(approval, by=ANN)
+        approval = await reopened(runtime, folder)
         for who, edits in ((BEA, {"amount": 1}), (CID, None)):
             await runtime.approvals.approve(approval, who, edits=edits)
         assert (await runtime.approvals.run(approval, by=CID)).text == "paid 1 to x\n"
@@ -105,11 +111,7 @@ async def test_a11_somebody_elses_yes_to_other_arguments_revives_no_standing_yes
 async def test_a11_an_edit_ends_the_standing_yes_that_was_given_before_it(root):
     folder = root()
     async with toolrt.open(folder) as runtime:
-        approval = await asked(runtime)
-        await runtime.approvals.approve(approval, ANN, standing=HOUR)
-        write_files(folder, {"policies.d/p.yaml": rules(2)})
-        await runtime.reload()
-        await runtime.approvals.run(approval, by=ANN)
+        approval = await reopened(runtime, folder)
         await runtime.approvals.approve(approval, BEA, edits={"amount": 1})
 
         [grant] = await runtime.approvals.grants()
