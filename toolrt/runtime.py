@@ -4,10 +4,10 @@ import asyncio
 import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from random import Random
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from toolrt import __version__
 from toolrt.bindings.base import Services
@@ -15,7 +15,7 @@ from toolrt.bindings.python_hosts import closed
 from toolrt.catalog.compiler import Compiled
 from toolrt.catalog.registry import Registry
 from toolrt.catalog.snapshot import Snapshot
-from toolrt.core.calls import Caller
+from toolrt.core.calls import Caller, Reach
 from toolrt.core.clock import Clock, SystemClock
 from toolrt.core.errors import ProjectError
 from toolrt.core.results import ToolResult
@@ -24,6 +24,7 @@ from toolrt.loading.loader import PROJECT_FILE
 from toolrt.loading.owners import HINT as OWN_THEM
 from toolrt.loading.owners import is_allowed, why_foreign
 from toolrt.loading.snippet import render
+from toolrt.manifest.project import ProjectFile
 from toolrt.observe.metrics import Reading
 from toolrt.pipeline.approvals import Approvals
 from toolrt.pipeline.batch import Batches
@@ -37,6 +38,11 @@ from toolrt.reloading.outcome import Standing
 from toolrt.reloading.reloader import Reloader
 from toolrt.reloading.workspace import Workspace
 from toolrt.state import State
+
+if TYPE_CHECKING:
+    from toolrt.dialects.base import Export
+    from toolrt.observe.journal_records import Records
+    from toolrt.pipeline.responses import Responses, Turn
 
 Progress = Callable[[float, float | None, str], None]
 
@@ -90,6 +96,7 @@ class Runtime:
     """An open project: its tools, and the door to call them by: one by one, or `call_many`, which
     `plan_many` plans.
 
+    `export` gives the tools for a vendor's request, and `turn` makes the calls of its answer.
     `read_output` gives parts of what was too long for a result.
 
     `findings` are the warnings about its files; each knows its place when asked. `reload` brings
@@ -131,11 +138,13 @@ class Runtime:
         self.call = self._gateway.call
         batches = Batches(self._gateway, state.memory, clock, self._call_now)
         self.call_many, self.plan_many = batches.call_many, batches.plan
+        self._clock = clock
         self.preview = self._gateway.preview
         self.explain = partial(explain, self._gateway)
         self.breakers = self._gateway.breakers
         self.refuse = self._gateway.refuse
         self.read_output = state.memory.spills.read
+        self.keyed_calls = state.memory.keyed_calls
         self.reloader = Reloader(
             workspace,
             self._registry,
@@ -156,9 +165,35 @@ class Runtime:
         return self.reloader.standing
 
     @property
+    def written(self) -> ProjectFile:
+        """toolrt.yaml as it is in force."""
+        return self.reloader.written
+
+    def records(self, whose: Reach | None = None) -> "Records":
+        """The journal to read; with an end to the reach, nothing beyond it is there."""
+        from toolrt.observe.journal_records import Records  # noqa: PLC0415 - few runtimes are asked
+
+        return Records(self._state.database, self._state.key, whose)
+
+    @property
     def snapshot(self) -> Snapshot:
         """The current generation of tools."""
         return self._registry.current
+
+    @cached_property
+    def vendors(self) -> "Responses":
+        """Exports tools in the dialects of vendors, and makes the calls of their answers."""
+        from toolrt.pipeline.responses import Responses  # noqa: PLC0415 - few programs need them
+
+        return Responses(self._gateway, self._clock, self.call_many)
+
+    def export(self, dialect: str, caller: Caller | None = None, **options: Any) -> "Export":
+        """The tools for a request of a vendor; see `Responses.export`."""
+        return self.vendors.export(dialect, caller, **options)
+
+    async def turn(self, response: object, **options: Any) -> "Turn":
+        """Make every call of a model's answer; `dialect`, `caller` and more as `Responses.turn`."""
+        return await self.vendors.turn(response, **options)
 
     async def metrics(self) -> str:
         """The page of metrics as Prometheus reads it; empty where toolrt.yaml wants none."""

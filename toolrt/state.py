@@ -3,6 +3,7 @@
 Nothing is opened or made until something is to be remembered.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -35,6 +36,7 @@ class State:
 
     database: Database
     memory: Memory
+    key: Callable[[], bytes]
 
     @classmethod
     def of(
@@ -85,7 +87,7 @@ class State:
             KeyedCalls(database, key, moments),
             KeptSightings(database, moments),
         )
-        return cls(database, memory)
+        return cls(database, memory, key)
 
     async def close(self) -> None:
         """Write what is left and let go of the database."""

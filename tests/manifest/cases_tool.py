@@ -494,16 +494,6 @@ SOURCES = [
     Wrong("file.sources.on_failure", file("sources: {a: {python: 'a:b', on_failure: §fail}}"), "no-effect"),
     Wrong("file.sources.on_failure",
         file("sources: {a: {mcp: {url: a}, on_failure: §stop}}"), "invalid-value"),
-    Later("file.toolsets file.toolsets.description file.toolsets.tools file.toolsets.hide",
-        file("§toolsets: {a: {description: A., tools: ['*'], hide: [b]}}"), "toolsets"),
-    Wrong("file.toolsets", file("toolsets: {a: §[b]}")),
-    Wrong("file.toolsets.description", file("toolsets: {a: {tools: [b], description: §[b]}}")),
-    Wrong("file.toolsets.tools", file("toolsets: {§a: {hide: [b]}}"), "missing-key"),
-    Wrong("file.toolsets.hide", file("toolsets: {a: {tools: [b], hide: §b}}")),
-    Later("file.prompts", file("§prompts: {a: {text: Hello.}}"), "prompts"),
-    Wrong("file.prompts", file("prompts: §[a]")),
-    Later("file.resources", file("§resources: {a: {file: a.txt}}"), "resources"),
-    Wrong("file.resources", file("resources: §[a]")),
 ]  # fmt: skip
 
 CASES = [*FILE, *TOOL, *LIMITS, *RESULT, *PARAMETERS, *LATER, *SOURCES]

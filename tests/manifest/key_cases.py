@@ -7,6 +7,7 @@ from manifest import (
     cases_decide,
     cases_kinds,
     cases_limits,
+    cases_offers,
     cases_project,
     cases_recovery,
     cases_shadows,
@@ -21,6 +22,7 @@ CASES: list[Works | Wrong | Later] = [
     *cases_kinds.CASES,
     *cases_project.CASES,
     *cases_decide.CASES,
+    *cases_offers.CASES,
     *cases_shadows.SHADOWS,
 ]
 WORKS = [case for case in CASES if isinstance(case, Works)]

@@ -15,6 +15,7 @@ from toolrt.catalog.freshness import check_readers, watched
 from toolrt.catalog.kept import KeptTools
 from toolrt.catalog.links import check_links
 from toolrt.catalog.notices import check_notify
+from toolrt.catalog.offers import compile_offers
 from toolrt.catalog.project import check_project
 from toolrt.catalog.snapshot import Snapshot, ToolEntry
 from toolrt.catalog.targets import check_targets
@@ -98,6 +99,7 @@ def compile_files(
     check_notify(files, entries, rules)
     check_links(files, entries)
     check_readers(files, entries)
+    offers = compile_offers(files, entries)
     if files.has_errors():
         return Compiled(None, files, references.redactor)
     tools = {name: entry.decided_by(rules.tools[name]) for name, entry in sorted(entries.items())}
@@ -111,6 +113,7 @@ def compile_files(
         project.vars,
         project.identities,
         project.approvals or Approvals(),
+        *offers,
     )
     return Compiled(snapshot, files, references.redactor)
 

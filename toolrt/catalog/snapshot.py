@@ -11,6 +11,7 @@ from toolrt.bindings.base import Binding, Effect
 from toolrt.bindings.paths import PathRules
 from toolrt.catalog.freshness import Freshness
 from toolrt.catalog.hooks import Hooks
+from toolrt.catalog.offered import OfferedPrompt, OfferedResource
 from toolrt.catalog.recovery import Fallback, Probe, Recourse
 from toolrt.catalog.results import Shaping
 from toolrt.catalog.variants import Variants
@@ -21,6 +22,7 @@ from toolrt.expressions.conditions import Condition
 from toolrt.expressions.references import Reference
 from toolrt.expressions.templates import Template
 from toolrt.loading.layers import SETTINGS, Layer, Layered
+from toolrt.manifest.offers import Toolset
 from toolrt.manifest.parameters import Parameters, for_model
 from toolrt.manifest.policy import Limits
 from toolrt.manifest.project import Approvals, Identity
@@ -244,7 +246,7 @@ def _place(layer: Layer) -> str:
 class Snapshot:
     """All tools by name, sorted, the rules over them, who is who to the project, and how it asks.
 
-    `fingerprint` is a hash of the files.
+    `fingerprint` is a hash of the files. `toolsets`, `prompts` and `resources` are by name, too.
     """
 
     generation: int
@@ -254,3 +256,6 @@ class Snapshot:
     vars: Mapping[str, Any] = field(default_factory=dict)
     identities: Sequence[Identity] = ()
     approvals: Approvals = field(default_factory=Approvals)
+    toolsets: Mapping[str, Toolset] = field(default_factory=dict)
+    prompts: Mapping[str, OfferedPrompt] = field(default_factory=dict)
+    resources: Mapping[str, OfferedResource] = field(default_factory=dict)

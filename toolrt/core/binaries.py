@@ -10,7 +10,10 @@ _SIGNATURES = (
     (b"%PDF-", "application/pdf"),
     (b"PK\x03\x04", "application/zip"),
     (b"\x1f\x8b", "application/gzip"),
+    (b"ID3", "audio/mpeg"),
+    (b"OggS", "audio/ogg"),
 )
+_RIFF = {b"WEBP": "image/webp", b"WAVE": "audio/wav"}
 _LOOKED_AT = 64
 ANY = "application/octet-stream"
 
@@ -43,8 +46,8 @@ def media_type_of(value: Base64 | Binary) -> str:
     if isinstance(value, Binary):
         return value["media_type"]
     head = base64.b64decode(value[:_LOOKED_AT])
-    if head[:4] == b"RIFF" and head[8:12] == b"WEBP":
-        return "image/webp"
+    if head[:4] == b"RIFF" and head[8:12] in _RIFF:
+        return _RIFF[head[8:12]]
     return next((kind for sign, kind in _SIGNATURES if head.startswith(sign)), ANY)
 
 

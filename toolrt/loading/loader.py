@@ -82,6 +82,15 @@ class WrittenPolicies:
     document: Document
 
 
+@dataclass(frozen=True, slots=True)
+class WrittenOffers:
+    """The prompts, resources and toolsets of a file, in whose namespace they are."""
+
+    file: ToolsFile
+    namespace: str | None
+    document: Document
+
+
 @dataclass(slots=True)
 class LoadedFiles:
     """All that the files of a project say, and all that is wrong with them."""
@@ -92,6 +101,7 @@ class LoadedFiles:
     tools: list[WrittenTool] = field(default_factory=list)
     targets: dict[str, WrittenTarget] = field(default_factory=dict)
     policies: list[WrittenPolicies] = field(default_factory=list)
+    offers: list[WrittenOffers] = field(default_factory=list)
     broken_targets: set[str] = field(default_factory=set)
     knows: Knowledge = field(default_factory=Knowledge)
     project_defaults: FaultPath = ("defaults",)
@@ -167,6 +177,7 @@ def _take(files: LoadedFiles, document: Document, load: Load) -> None:
     files.findings += part.findings
     files.defaults += part.defaults
     files.policies += part.policies
+    files.offers += part.offers
     files.tools += [tool.copy() for tool in part.tools]
     files.broken_targets |= part.broken_targets
     files.knows.join(part.knows)
@@ -247,6 +258,8 @@ def _load_tools(files: LoadedFiles, document: Document) -> None:
     if written is not None:
         for name, target in (written.targets or {}).items():
             _add_target(files, WrittenTarget(name, target, document, ("targets", name)))
+        if written.prompts or written.resources or written.toolsets:
+            files.offers.append(WrittenOffers(written, namespace, document))
     _add_defaults(files, document, data, keys["defaults"])
     tools = data.get(keys["tools"])
     for name, raw in tools.items() if isinstance(tools, dict) else ():

@@ -20,16 +20,9 @@ TOOL: tuple[str, ...] = (
 )
 TOOLS_FILE: tuple[str, ...] = (
     "sources",
-    "toolsets",
-    "prompts",
-    "resources",
 )
 POLICIES_FILE: tuple[str, ...] = ()
 PROJECT_FILE: tuple[str, ...] = (
-    "credentials",
-    "identities.*.token_hash",
-    "identities.*.claim",
-    "serve",
     "retrieval",
     "agent",
 )

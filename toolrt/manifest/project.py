@@ -1,5 +1,6 @@
 """`toolrt.yaml`: the project's own settings. All of it is optional."""
 
+import re
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Discriminator, Field, Tag, field_validator, model_validator
@@ -38,6 +39,9 @@ SecretSource = Annotated[
 ]
 
 
+_OURS = ("authorization", "cookie", "host", "origin", "proxy-authorization")
+
+
 class Journal(Written):
     mode: Literal["batched", "sync"] = "batched"
     retention: Duration | None = None
@@ -45,7 +49,16 @@ class Journal(Written):
 
 
 class Credential(Written):
-    header: str
+    header: str = Field(pattern=r"^[A-Za-z0-9!#$%&'*+.^_`|~-]+$")
+
+    @field_validator("header")
+    @classmethod
+    def _is_its_own(cls, header: str) -> str:
+        """What says who calls is never handed on (X4)."""
+        if header.lower() in _OURS:
+            message = "`{header}` says who calls, and is not handed on"
+            raise PydanticCustomError("own_header", message, {"header": header})
+        return header
 
 
 class Identity(OneOf):
@@ -55,18 +68,47 @@ class Identity(OneOf):
 
     token_hash: str | None = None
     os_user: str | None = None
-    claim: Any = None
+    claim: dict[str, str | int | bool] | None = Field(default=None, min_length=1)
     principal: str
     roles: list[str] = Field(default_factory=list)
     tenant: str | None = None
     may: list[Literal["call", "approve", "admin"]] = Field(default=["call"])
 
 
+Algorithm = Literal[
+    "RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA"
+]
+
+
+class Jwt(Written):
+    """Whose signed tokens are believed: `jwks` is a URL, or a file of the project."""
+
+    issuer: str = Field(min_length=1)
+    audience: str = Field(min_length=1)
+    jwks: str = Field(min_length=1)
+    algorithms: list[Algorithm] = Field(default=["RS256", "ES256"], min_length=1)
+
+    @field_validator("jwks")
+    @classmethod
+    def _is_private(cls, jwks: str) -> str:
+        """Who can change keys on their way can be anybody."""
+        if re.match(r"http://(?!(127\.0\.0\.1|localhost|\[::1\])[:/])", jwks):
+            raise PydanticCustomError("bad_jwks", "keys are fetched by https, or read from a file")
+        return jwks
+
+
+class ServeAuth(Written):
+    required: bool = False
+    jwt: Jwt | None = None
+
+
 class Serve(Written):
-    host: str = "127.0.0.1"
+    host: str = Field(default="127.0.0.1", min_length=1)
     port: int = Field(default=8080, ge=0, le=65535)
-    public_url: str | None = None
-    auth: Any = None
+    public_url: str | None = Field(default=None, pattern=r"^https?://[^/?#@\s]+/?$")
+    hosts: list[str] = Field(default_factory=list)
+    origins: list[str] = Field(default_factory=list)
+    auth: ServeAuth | None = None
 
 
 class Approvals(Written):

@@ -17,6 +17,7 @@ from toolrt.manifest.limits import (
     Timeout,
     TimeoutOption,
 )
+from toolrt.manifest.offers import Prompt, Resource, Toolset
 from toolrt.manifest.result import (
     FallbackOption,
     Freshness,
@@ -122,12 +123,6 @@ class Source(OneOf):
         return value
 
 
-class Toolset(Written):
-    description: str | None = None
-    tools: list[str]
-    hide: list[str] = Field(default_factory=list)
-
-
 class ToolsFile(Written):
     """A file of `tools.d`. Tools and defaults stay raw until their layers are merged."""
 
@@ -137,5 +132,5 @@ class ToolsFile(Written):
     tools: dict[str, dict[str, Any]] | None = None
     sources: dict[str, Source] | None = None
     toolsets: dict[str, Toolset] | None = None
-    prompts: dict[str, Any] | None = None
-    resources: dict[str, Any] | None = None
+    prompts: dict[str, Prompt] | None = None
+    resources: dict[str, Resource] | None = None

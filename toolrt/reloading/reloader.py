@@ -22,6 +22,7 @@ from toolrt.loading.findings import Finding
 from toolrt.loading.owners import HINT as OWN_THEM
 from toolrt.loading.owners import why_foreign
 from toolrt.loading.stock import Stock
+from toolrt.manifest.project import ProjectFile
 from toolrt.reloading.generation import Generation, Weighed, weighed
 from toolrt.reloading.outcome import Reload, Standing
 from toolrt.reloading.settling import settled
@@ -89,6 +90,11 @@ class Reloader:
     def findings(self) -> Sequence[Finding]:
         """The warnings about the files in force."""
         return self._current.compiled.files.findings
+
+    @property
+    def written(self) -> ProjectFile:
+        """toolrt.yaml as it is in force."""
+        return self._current.compiled.files.project
 
     @property
     def stock(self) -> Stock:

@@ -42,6 +42,27 @@ IN_PLACE: Final = frozenset(
 )
 """Keywords whose schemas are about the very same value."""
 
+ANNOTATIONS: Final = frozenset(
+    ("$anchor", "$comment", "$defs", "$dynamicAnchor", "$id", "$schema", "contentEncoding",
+     "contentMediaType", "contentSchema", "default", "definitions", "deprecated", "description",
+     "examples", "readOnly", "title", "writeOnly")
+)  # fmt: skip
+"""Words that check nothing."""
+
+TYPE_OF: Final[Mapping[str, str]] = {
+    word: kind
+    for kind, words in {
+        "string": "minLength maxLength pattern format",
+        "number": "minimum maximum exclusiveMinimum exclusiveMaximum multipleOf",
+        "array": "minItems maxItems uniqueItems contains minContains maxContains additionalItems "
+        "unevaluatedItems",
+        "object": "minProperties maxProperties propertyNames dependencies dependentRequired "
+        "dependentSchemas unevaluatedProperties",
+    }.items()
+    for word in words.split()
+}
+"""Keyword -> the type whose values it is about."""
+
 FORMATS: Final = frozenset(
     (
         "date", "date-time", "duration", "email", "hostname", "idn-email", "idn-hostname", "ipv4",

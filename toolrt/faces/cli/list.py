@@ -10,6 +10,7 @@ import click
 from toolrt.core.results import SCHEMA
 from toolrt.faces.cli.caller import Guise, as_option, caller_of, seen_by
 from toolrt.faces.cli.circuits import Circuit, open_tools, without_hidden
+from toolrt.faces.cli.dialect import dialect_option, export_of, show_export
 from toolrt.faces.cli.names import compiled_files
 from toolrt.faces.cli.options import Settings, Verb
 from toolrt.faces.cli.signature import signature
@@ -25,6 +26,7 @@ EXAMPLES = (
     ("toolrt list 'files.*'", "those whose names match"),
     ("toolrt list --tag search -o json", "those with a tag, with their schemas"),
     ("toolrt list --as bot:support", "those that somebody else sees"),
+    ("toolrt list --dialect openai", "as a request to a vendor has them"),
 )
 
 _EFFECT_COLORS = {"read": "green", "write": "yellow", "irreversible": "red"}
@@ -35,6 +37,7 @@ _SENTENCE = re.compile(r"(.+?[.!?])(?:\s|$)", re.DOTALL)
 @click.argument("pattern", required=False)
 @click.option("--tag", help="Only tools with this tag.")
 @click.option("--namespace", help="Only tools of this namespace.")
+@dialect_option("In the format of this vendor's requests.")
 @as_option("List")
 @click.pass_obj
 def verb(
@@ -43,6 +46,7 @@ def verb(
     pattern: str | None,
     tag: str | None,
     namespace: str | None,
+    dialect: str | None,
     as_: Guise | None,
 ) -> Exit:
     """List the tools: how each is called, what it does to the world, what it is for.
@@ -61,6 +65,9 @@ def verb(
     ]
     not_called = open_tools(snapshot, files, settings)
     tools = list(without_hidden(tools, not_called))
+    if dialect is not None:
+        show_export(export_of(tools, dialect), dialect, settings)
+        return Exit.OK
     document = _document(snapshot, tools, hidden, not_called)
     rows = [{"schema": SCHEMA, **row} for row in document["tools"]]
     settings.screen.show(document, lambda: _text(tools, hidden, not_called, settings.screen), rows)

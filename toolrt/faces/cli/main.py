@@ -31,6 +31,8 @@ VERBS: Mapping[str, tuple[str, str]] = {
     "list": ("toolrt.faces.cli.list", "List the tools and how they are called."),
     "show": ("toolrt.faces.cli.show", "Show one tool in full."),
     "run": ("toolrt.faces.cli.run", "Call one tool."),
+    "serve": ("toolrt.faces.cli.serve", "Serve the tools to agents: MCP and REST."),
+    "reload": ("toolrt.faces.cli.reload", "Ask a running server to reload."),
     "explain": ("toolrt.faces.cli.explain", "Say who decides about a call, and why."),
     "test": ("toolrt.faces.cli.test", "Run the tests of tools and rules."),
     "approvals": ("toolrt.faces.cli.approvals", "Look at calls that wait for a person; decide."),

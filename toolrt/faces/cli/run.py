@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -11,6 +12,7 @@ from toolrt.core.results import SCHEMA, Failure, ToolResult
 from toolrt.faces.cli import loop
 from toolrt.faces.cli.bugs import witnessed
 from toolrt.faces.cli.caller import Guise, as_option, at_terminal, caller_of, schema_for
+from toolrt.faces.cli.dialect import dialect_option
 from toolrt.faces.cli.durations import duration
 from toolrt.faces.cli.names import broken, complete_tool
 from toolrt.faces.cli.options import Misuse, Settings, Verb
@@ -24,6 +26,7 @@ from toolrt.faces.yaml_text import to_yaml
 if TYPE_CHECKING:
     from toolrt.core.calls import Caller
     from toolrt.faces.cli.run_batch import BatchRun
+    from toolrt.faces.cli.run_response import ResponseRun
     from toolrt.faces.cli.stopping import Stopping
     from toolrt.loading.findings import Finding
     from toolrt.runtime import Runtime
@@ -37,7 +40,19 @@ EXAMPLES = (
     ("toolrt run bank.pay invoice=A1 --wait=10m", "wait for a person's yes"),
     ("toolrt run files.size @args.json --watch", "again after each change of a file"),
     ("toolrt run --batch calls.jsonl", "many calls, reads among them together"),
+    ("toolrt run --response answer.json", "the calls of a model's answer"),
 )
+
+
+@dataclass(frozen=True, slots=True)
+class ManyCalls:
+    """How many calls are made in one go; `stops` makes none after one that failed."""
+
+    guise: Guise | None
+    opening: Opening
+    serial: bool
+    stops: bool
+
 
 Gather = Callable[[dict[str, Any]], dict[str, Any]]
 """The arguments of the command line, given the tool's input schema."""
@@ -78,8 +93,10 @@ class _RunVerb(Verb):
     help="If a person has to say yes: wait for it, then run; at most so long.",
 )
 @click.option("--batch", metavar="FILE", help="Make all calls of a file (JSON or JSONL), or of -.")
-@click.option("--serial", is_flag=True, help="With --batch: one call after the other.")
-@click.option("--stop-on-error", is_flag=True, help="With --batch: none after one that failed.")
+@click.option("--response", metavar="FILE", help="Make the calls of a model's answer; - is stdin.")
+@dialect_option("With --response: whose format it is, where it does not show.")
+@click.option("--serial", is_flag=True, help="With many calls: one after the other.")
+@click.option("--stop-on-error", is_flag=True, help="With many calls: none after one that failed.")
 @click.option("--watch", is_flag=True, help="Stay, and call again after each change of a file.")
 @click.option("--allow-foreign-config", is_flag=True, help="Let the folders belong to others.")
 @click.pass_obj
@@ -93,6 +110,8 @@ def verb(
     as_: Guise | None,
     wait: float | None,
     batch: str | None,
+    response: str | None,
+    dialect: str | None,
     serial: bool,
     stop_on_error: bool,
     watch: bool,
@@ -108,15 +127,22 @@ def verb(
         refuse_stdin(arguments)
     is_attended = wait is not None or (sys.stdin.isatty() and sys.stderr.isatty())
     opening = Opening(watch, allow_foreign_config, is_attended)
+    how = ManyCalls(as_, opening, serial=serial, stops=stop_on_error)
+    beside = {"TOOL": tool, "`--json`": json_text, "`--wait`": wait, "`--watch`": watch}
+    if response is not None:
+        answer = _response(settings, response, dialect, how, {**beside, "`--batch`": batch})
+        return loop.run_harshly(lambda stopping: answer.make(stopping, dry_run=dry_run))
+    if dialect is not None:
+        raise Misuse("`--dialect` is for a `--response`", hint="name the file of an answer")
     if batch is not None:
-        beside = {"TOOL": tool, "`--json`": json_text, "`--wait`": wait, "`--watch`": watch}
-        made = _batch(settings, batch, as_, opening, beside, serial=serial, stops=stop_on_error)
+        made = _batch(settings, batch, how, beside)
         return loop.run_harshly(lambda stopping: made.make(stopping, dry_run=dry_run))
     if tool is None:
         raise click.MissingParameter(param_hint="'TOOL'", param_type="argument")
     if serial or stop_on_error:
         option = "--serial" if serial else "--stop-on-error"
-        raise Misuse(f"`{option}` is for a `--batch`", hint="a single call has no others beside it")
+        message = f"`{option}` is for a `--batch` or a `--response`"
+        raise Misuse(message, hint="a single call has no others beside it")
     call = _Call(settings, tool, as_, wait, opening)
     gather = _gathering(arguments, json_text)
     return loop.run_harshly(lambda stopping: call.make(gather, stopping, dry_run=dry_run))
@@ -201,21 +227,30 @@ class _Call:
 
 
 def _batch(
-    settings: Settings,
-    name: str,
-    guise: Guise | None,
-    opening: Opening,
-    beside: Mapping[str, object],
-    *,
-    serial: bool,
-    stops: bool,
+    settings: Settings, name: str, how: ManyCalls, beside: Mapping[str, object]
 ) -> "BatchRun":
     """The run of a file of calls. Raises Misuse for what goes with a single call only."""
     from toolrt.faces.cli.run_batch import BatchRun, refuse_beside  # noqa: PLC0415 - seldom used
 
     for option, given in beside.items():
-        refuse_beside(option, given is not None and given is not False)
-    return BatchRun(settings, name, guise, opening, serial=serial, stops=stops)
+        refuse_beside("--batch", option, given)
+    return BatchRun(settings, name, how)
+
+
+def _response(
+    settings: Settings,
+    name: str,
+    dialect: str | None,
+    how: ManyCalls,
+    beside: Mapping[str, object],
+) -> "ResponseRun":
+    """The run of a model's answer. Raises Misuse for what goes with other calls only."""
+    from toolrt.faces.cli.run_batch import refuse_beside  # noqa: PLC0415 - seldom used
+    from toolrt.faces.cli.run_response import ResponseRun  # noqa: PLC0415 - as above
+
+    for option, given in beside.items():
+        refuse_beside("--response", option, given)
+    return ResponseRun(settings, name, dialect, how)
 
 
 def _with_wait(args: Sequence[str]) -> list[str]:

@@ -8,18 +8,18 @@ from toolrt.core.errors import RefusedError
 from toolrt.core.results import SCHEMA, ToolResult
 from toolrt.faces.cli.batch_file import BatchFile
 from toolrt.faces.cli.bugs import witnessed
-from toolrt.faces.cli.caller import Guise, caller_of
+from toolrt.faces.cli.caller import caller_of
 from toolrt.faces.cli.names import broken
 from toolrt.faces.cli.options import Misuse, Settings
 from toolrt.faces.cli.progress import watched
 from toolrt.faces.cli.table import aligned, cut
 from toolrt.faces.cli.told import pause_lines, tell_cause, where_more_is
-from toolrt.faces.cli.watch import Opening
 from toolrt.faces.exits import Exit, of_results
 from toolrt.faces.output import Screen, one_line
 
 if TYPE_CHECKING:
     from toolrt.core.calls import Caller
+    from toolrt.faces.cli.run import ManyCalls
     from toolrt.faces.cli.stopping import Stopping
     from toolrt.pipeline.batch_plan import BatchCall, BatchPlan
     from toolrt.runtime import Runtime
@@ -28,40 +28,28 @@ _LONGEST = 200
 _COLORS = {"success": "green", "error": "red", "paused": "yellow", "partial": "yellow"}
 
 
-def refuse_beside(name: str, given: object) -> None:
-    """What is for one call is none of a batch. Raises Misuse where `given` is there."""
-    if given:
-        hint = "its calls have their own tools and arguments"
-        raise Misuse(f"`--batch` makes the calls of a file: {name} does not go with it", hint=hint)
+def refuse_beside(option: str, name: str, given: object) -> None:
+    """What is for one call is none of many. Raises Misuse where `given` is there."""
+    if given is not None and given is not False:
+        message = f"`{option}` makes the calls of a file: {name} does not go with it"
+        raise Misuse(message, hint="its calls have their own tools and arguments")
 
 
 class BatchRun:
-    """The calls of one file, on their way to the screen. `stops` makes none after a failure."""
+    """The calls of one file, on their way to the screen."""
 
-    def __init__(
-        self,
-        settings: Settings,
-        name: str,
-        guise: Guise | None,
-        opening: Opening,
-        *,
-        serial: bool,
-        stops: bool,
-    ) -> None:
+    def __init__(self, settings: Settings, name: str, how: "ManyCalls") -> None:
         self._settings = settings
         self._screen = settings.screen
         self._file = BatchFile(name)
-        self._guise = guise
-        self._opening = opening
-        self._serial = serial
-        self._stops = stops
+        self._how = how
 
     async def make(self, stopping: "Stopping", *, dry_run: bool) -> Exit:
         from toolrt import runtime  # noqa: PLC0415 - `--help` loads no runtime
 
         try:
-            async with self._opening.opened(self._settings.project()) as opened:
-                caller = caller_of(opened.snapshot, self._guise, self._settings)
+            async with self._how.opening.opened(self._settings.project()) as opened:
+                caller = caller_of(opened.snapshot, self._how.guise, self._settings)
                 work = self._preview if dry_run else self._run
                 return await work(opened, caller, stopping)
         except runtime.BrokenProjectError as error:
@@ -70,15 +58,15 @@ class BatchRun:
             raise self._file.misuse(refusal) from refusal
 
     async def _run(self, opened: "Runtime", caller: "Caller", stopping: "Stopping") -> Exit:
-        plan = opened.plan_many(self._file.calls, caller, serial=self._serial)
+        plan = opened.plan_many(self._file.calls, caller, serial=self._how.serial)
         with witnessed(is_verbose=self._screen.is_verbose) as witness:
             stopping.be_gentle()
             async with watched("batch", self._screen) as progress:
                 results = await opened.call_many(
                     self._file.calls,
                     caller,
-                    serial=self._serial,
-                    stop_on_error=self._stops,
+                    serial=self._how.serial,
+                    stop_on_error=self._how.stops,
                     on_progress=progress.report,
                 )
         stopping.check()
@@ -89,30 +77,30 @@ class BatchRun:
             lambda: _table(ids, results, self._screen),
             documents,
         )
-        self._tell(ids, results)
+        tell_many(self._settings, ids, results)
         if witness.cause:
             tell_cause(self._screen, witness.cause)
         return of_results(results)
 
-    def _tell(self, ids: Sequence[str], results: Sequence[ToolResult]) -> None:
-        """What is to be done about those without a value, on stderr."""
-        if self._screen.format != "text":
-            return
-        for id_, result in zip(ids, results, strict=True):
-            if result.error is not None and result.error.hint and not _is_unmade(result):
-                self._screen.say(f"hint for {one_line(id_)}: {one_line(result.error.hint)}")
-            if result.status == "partial":
-                self._screen.say(
-                    f"partial: {one_line(id_)}; {where_more_is(self._settings, result)}"
-                )
-            if result.pause is not None:
-                self._screen.complain("\n".join(pause_lines(self._settings, result.pause)))
-
     async def _preview(self, opened: "Runtime", caller: "Caller", _stopping: "Stopping") -> Exit:
-        plan = opened.plan_many(self._file.calls, caller, serial=self._serial)
+        plan = opened.plan_many(self._file.calls, caller, serial=self._how.serial)
         document = {"schema": SCHEMA, "dry_run": True, **plan.document()}
         self._screen.show(document, lambda: _steps(plan))
         return Exit.OK
+
+
+def tell_many(settings: Settings, ids: Sequence[str], results: Sequence[ToolResult]) -> None:
+    """What is to be done about calls without a value, on stderr."""
+    screen = settings.screen
+    if screen.format != "text":
+        return
+    for id_, result in zip(ids, results, strict=True):
+        if result.error is not None and result.error.hint and not _is_unmade(result):
+            screen.say(f"hint for {one_line(id_)}: {one_line(result.error.hint)}")
+        if result.status == "partial":
+            screen.say(f"partial: {one_line(id_)}; {where_more_is(settings, result)}")
+        if result.pause is not None:
+            screen.complain("\n".join(pause_lines(settings, result.pause)))
 
 
 def _table(ids: Sequence[str], results: Sequence[ToolResult], screen: Screen) -> str:

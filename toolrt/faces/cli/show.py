@@ -10,6 +10,7 @@ from toolrt.core.results import SCHEMA
 from toolrt.faces.cli.bounds import bounds
 from toolrt.faces.cli.caller import Guise, as_option, caller_of, seen_by
 from toolrt.faces.cli.circuits import Circuit, open_tools
+from toolrt.faces.cli.dialect import dialect_option, export_of, show_export
 from toolrt.faces.cli.durations import seconds
 from toolrt.faces.cli.list import described
 from toolrt.faces.cli.names import compiled_files, complete_tool, require_tool
@@ -28,20 +29,27 @@ EXAMPLES = (
     ("toolrt show files.size", "its parameters and limits"),
     ("toolrt show files.size --resolved", "every value with its origin"),
     ("toolrt show files.size -o json", "its schema too"),
+    ("toolrt show files.size --dialect openai", "as a request to a vendor has it"),
 )
 
 
 @click.command("show", cls=Verb, examples=EXAMPLES)
 @click.argument("tool", shell_complete=complete_tool)
 @click.option("--resolved", is_flag=True, help="The merged manifest, each value with its origin.")
+@dialect_option("In the format of this vendor's requests.")
 @as_option("Look")
 @click.pass_obj
-def verb(settings: Settings, *, tool: str, resolved: bool, as_: Guise | None) -> Exit:
+def verb(
+    settings: Settings, *, tool: str, resolved: bool, dialect: str | None, as_: Guise | None
+) -> Exit:
     """Show TOOL: what it is for, what it takes, what bounds it, where it is written."""
     whole, files = compiled_files(settings)
     snapshot, hidden = seen_by(whole, caller_of(whole, as_, settings))
     entry = require_tool(snapshot, tool, settings)
     screen = settings.screen
+    if dialect is not None:
+        show_export(export_of([entry], dialect), dialect, settings)
+        return Exit.OK
     if resolved:
         document = {"schema": SCHEMA, "name": entry.name, **_resolved_document(entry)}
         screen.show(document, lambda: _resolved_text(entry))

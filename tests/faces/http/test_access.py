@@ -1,0 +1,267 @@
+"""Who calls over HTTP (X4-X6): keys, signed tokens, and nobody in particular."""
+
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+import jwt
+import pytest
+from cryptography.hazmat.primitives.asymmetric import rsa
+from jwt.algorithms import RSAAlgorithm
+from loopback import json_reply, loopback
+from served import FILES, PEOPLE, START_KEY, hash_of, served
+
+pytestmark = pytest.mark.anyio
+KNOWN = {**FILES, "toolrt.yaml": PEOPLE}
+ISSUER, AUDIENCE = "https://login.example", "toolrt"
+
+
+async def test_x5_on_loopback_calls_are_open_and_people_have_to_say_who_they_are() -> None:
+    async with served() as server:
+        open_ = [await server.get("/v1/tools"), await server.call("t.add", a=1)]
+        closed = [
+            await server.get("/v1/approvals"),
+            await server.get("/v1/calls"),
+            await server.get("/v1/events"),
+            await server.post("/v1/reload", {}),
+            await server.post("/v1/approvals/x/decision", {"decision": "approve"}),
+        ]
+
+    assert [each.status_code for each in open_] == [200, 200]
+    assert {each.status_code for each in closed} == {401}
+    assert {each.headers["www-authenticate"] for each in closed} == {'Bearer realm="toolrt"'}
+
+
+async def test_x5_elsewhere_everything_but_probes_needs_a_key() -> None:
+    async with served(KNOWN, is_local=False) as server:
+        paths = ["/v1/tools", "/openapi.json", "/metrics", "/schema/tools.json", "/mcp"]
+        replies = [await server.get(path) for path in paths]
+        call = await server.call("t.add", a=1)
+        known = await server.call("t.add", "bot-key", a=1)
+        probes = [await server.get(path) for path in ("/healthz", "/readyz")]
+
+    assert {each.status_code for each in (*replies, call)} == {401}
+    assert known.status_code == 200
+    assert [each.status_code for each in probes] == [200, 200]
+
+
+async def test_required_closes_loopback_too() -> None:
+    project = PEOPLE + "serve: {auth: {required: true}}\n"
+    async with served({**FILES, "toolrt.yaml": project}) as server:
+        nobody, bot = await server.call("t.add", a=1), await server.call("t.add", "bot-key", a=1)
+
+    assert (nobody.status_code, bot.status_code) == (401, 200)
+
+
+@pytest.mark.parametrize(
+    "proof",
+    ["Bearer nobody", "Bearer", "Basic Ym90OmJvdC1rZXk=", "bot-key", f"Bearer {hash_of('bot-key')}",
+     "Bearer a.b.c", "Bearer é"],
+)  # fmt: skip
+async def test_a_wrong_key_is_401_even_where_none_is_needed(proof: str) -> None:
+    async with served(KNOWN) as server:
+        headers = {"Authorization": proof.encode()}
+        reply = await server.client.get("/v1/tools", headers=headers)
+
+    assert reply.status_code == 401
+    assert "bot-key" not in reply.text
+
+
+async def test_a_key_maps_to_its_identity_and_rights() -> None:
+    async with served(KNOWN) as server:
+        body = {"decision": "approve"}
+        asked = (await server.call("t.pay", "bot-key", to="x", amount=1)).json()
+        id_ = asked["pause"]["approval_id"]
+        by_bot = await server.post(f"/v1/approvals/{id_}/decision", body, "bot-key")
+        by_eve = await server.post(f"/v1/approvals/{id_}/decision", body, "eve-key")
+        by_ann = await server.post(f"/v1/approvals/{id_}/decision", body, "ann-key")
+        reload_ann = await server.post("/v1/reload", {}, "ann-key")
+        reload_adm = await server.post("/v1/reload", {}, "adm-key")
+
+    assert by_bot.status_code == 403
+    assert by_eve.status_code == 404
+    assert (by_ann.status_code, by_ann.json()["state"]) == (200, "approved")
+    assert (reload_ann.status_code, reload_adm.status_code) == (403, 200)
+
+
+async def test_x6_the_key_of_a_start_is_the_account_that_runs_it() -> None:
+    async with served() as server:
+        reply = await server.get("/v1/approvals", START_KEY)
+        wrong = await server.get("/v1/approvals", START_KEY + "x")
+
+    assert (reply.status_code, wrong.status_code) == (200, 401)
+
+
+async def test_an_account_that_no_identity_names_may_nothing_by_the_key_of_a_start() -> None:
+    async with served(KNOWN) as server:
+        reply = await server.get("/v1/approvals", START_KEY)
+
+    assert reply.status_code == 403
+
+
+async def test_a_key_that_is_taken_away_counts_no_more() -> None:
+    async with served(KNOWN) as server:
+        before = await server.call("t.add", "bot-key", a=1)
+        path = server.runtime.project / "toolrt.yaml"
+        path.write_text(PEOPLE.replace(hash_of("bot-key"), hash_of("new-key")))
+        await server.runtime.reload(accept_loss=True)
+        after = await server.call("t.add", "bot-key", a=1)
+        new = await server.call("t.add", "new-key", a=1)
+
+    assert [before.status_code, after.status_code, new.status_code] == [200, 401, 200]
+
+
+async def test_lists_are_those_of_the_caller() -> None:
+    rules = """
+        rules:
+        - {id: not-bots, decide: deny, tools: [t.pay], when: caller.principal == "bot"}
+        default: allow
+        """
+    async with served({**KNOWN, "policies.d/p.yaml": rules}) as server:
+        bot, ann = await server.get("/v1/tools", "bot-key"), await server.get("/v1/tools", "ann-key")
+        one = await server.get("/v1/tools/t.pay", "bot-key")
+
+    def names(reply: Any) -> list[str]:
+        return [each["name"] for each in reply.json()["tools"]]
+
+    assert ("t.pay" in names(bot), "t.pay" in names(ann)) == (False, True)
+    assert one.status_code == 404
+
+
+async def test_x4_credentials_are_handed_on_and_the_inbound_key_is_not() -> None:
+    tools = """
+        tools:
+          ask:
+            description: Ask.
+            http: {url: "$URL/ask", headers: {X-Token: "${caller:github}"}}
+            effect: read
+        """
+    async with loopback(json_reply("{}")) as heard:
+        files = {
+            "tools.d/h.yaml": tools.replace("$URL", heard.url),
+            "toolrt.yaml": PEOPLE + "credentials: {github: {header: X-GitHub-Token}}\n",
+        }
+        async with served(files) as server:
+            headers = {"Authorization": "Bearer bot-key", "X-GitHub-Token": "gh-secret"}
+            path = "/v1/tools/ask/call"
+            good = await server.client.post(path, json={}, headers=headers)
+            without = await server.call("ask", "bot-key")
+    sent = str(heard.heard[0].headers)
+
+    assert good.json()["status"] == "success"
+    assert "gh-secret" in sent
+    assert "bot-key" not in sent
+    assert without.json()["error"]["code"] == "missing-credential"
+
+
+# Signed tokens
+
+
+@pytest.fixture(scope="module")
+def signing() -> tuple[Any, dict[str, Any]]:
+    key = rsa.generate_private_key(public_exponent=65537, key_size=2048)
+    public = json.loads(RSAAlgorithm.to_jwk(key.public_key()))
+    return key, {"keys": [{**public, "kid": "k1", "use": "sig", "alg": "RS256"}]}
+
+
+def project_of(jwks: str, people: str = PEOPLE) -> str:
+    return f"{people}serve: {{auth: {{jwt: {{issuer: '{ISSUER}', audience: {AUDIENCE}, jwks: '{jwks}'}}}}}}\n"
+
+
+ZOE = PEOPLE + "- {claim: {sub: z-1, groups: staff}, principal: zoe, may: [call, approve]}\n"
+
+
+def token(key: Any, kid: str = "k1", algorithm: str = "RS256", **claims: Any) -> str:
+    usual = {"iss": ISSUER, "aud": AUDIENCE, "sub": "z-1", "groups": ["staff", "x"]}
+    said = {**usual, "exp": time.time() + 60, **claims}
+    said = {name: value for name, value in said.items() if value is not None}
+    return jwt.encode(said, key, algorithm, headers={"kid": kid})
+
+
+async def test_a_signed_token_maps_to_the_identity_of_its_claims(signing: Any) -> None:
+    key, keys = signing
+    files = {**FILES, "toolrt.yaml": project_of("keys.json", ZOE), "keys.json": json.dumps(keys)}
+    async with served(files, is_local=False) as server:
+        reply = await server.get("/v1/approvals", token(key))
+        other = await server.get("/v1/tools", token(key, groups=["x"]))
+
+    assert (reply.status_code, other.status_code) == (200, 403)
+
+
+@pytest.mark.parametrize(
+    ("claims", "why"),
+    [
+        ({"aud": "others"}, "meant for somebody else"),
+        ({"aud": None}, "until when, or about whom"),
+        ({"iss": "https://evil"}, "from somebody else"),
+        ({"exp": 1}, "has expired"),
+        ({"exp": None}, "until when"),
+        ({"sub": None}, "about whom"),
+        ({"nbf": 9_999_999_999}, "not valid yet"),
+        ({"kid": "k2"}, "a key that the issuer does not have"),
+    ],
+)
+async def test_x4_a_token_for_others_or_of_others_is_401(
+    signing: Any, claims: dict[str, Any], why: str
+) -> None:
+    key, keys = signing
+    files = {**FILES, "toolrt.yaml": project_of("keys.json", ZOE), "keys.json": json.dumps(keys)}
+    async with served(files, is_local=False) as server:
+        reply = await server.get("/v1/tools", token(key, **claims))
+
+    assert reply.status_code == 401
+    assert why in reply.json()["detail"]
+    assert 'error="invalid_token"' in reply.headers["www-authenticate"]
+
+
+async def test_tokens_without_or_with_another_signature_are_401(signing: Any) -> None:
+    _, keys = signing
+    other = rsa.generate_private_key(public_exponent=65537, key_size=2048)
+    public = RSAAlgorithm.from_jwk(keys["keys"][0]).public_numbers().n.to_bytes(256, "big")
+    forged = [
+        token(other),
+        token("x" * 32, algorithm="HS256"),
+        token(public, algorithm="HS256"),
+        token(None, algorithm="none"),
+    ]
+    files = {**FILES, "toolrt.yaml": project_of("keys.json", ZOE), "keys.json": json.dumps(keys)}
+    async with served(files, is_local=False) as server:
+        replies = [await server.get("/v1/tools", each) for each in forged]
+
+    assert {each.status_code for each in replies} == {401}
+
+
+async def test_keys_are_fetched_once_and_unknown_ones_do_not_make_us_ask_again(
+    signing: Any,
+) -> None:
+    key, keys = signing
+    async with loopback(json_reply(json.dumps(keys))) as issuer:
+        files = {**FILES, "toolrt.yaml": project_of(f"{issuer.url}/jwks", ZOE)}
+        async with served(files, is_local=False) as server:
+            good = [await server.get("/v1/tools", token(key, n=n)) for n in range(3)]
+            bad = [await server.get("/v1/tools", token(key, kid=f"k{n}")) for n in range(2, 6)]
+        asked = len(issuer.heard)
+
+    assert {each.status_code for each in good} == {200}
+    assert {each.status_code for each in bad} == {401}
+    assert asked == 1
+
+
+async def test_an_issuer_that_does_not_answer_is_503(signing: Any) -> None:
+    key, _ = signing
+    files = {**FILES, "toolrt.yaml": project_of("http://127.0.0.1:9/jwks", ZOE)}
+    async with served(files, is_local=False) as server:
+        reply = await server.get("/v1/tools", token(key))
+
+    assert reply.status_code == 503
+
+
+async def test_without_identities_a_token_may_call_and_no_more(signing: Any, tmp_path: Path) -> None:
+    key, keys = signing
+    files = {**FILES, "toolrt.yaml": project_of("keys.json", ""), "keys.json": json.dumps(keys)}
+    async with served(files, is_local=False) as server:
+        call = await server.call("t.add", token(key), a=1)
+        reload_ = await server.post("/v1/reload", {}, token(key))
+
+    assert (call.status_code, reload_.status_code) == (200, 403)

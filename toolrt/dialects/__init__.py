@@ -1,0 +1,1 @@
+"""The vendors' wire shapes of tools, calls and results: one file a vendor."""

@@ -1,0 +1,224 @@
+"""What `toolrt serve` does: settles where to listen, takes the port, opens the project, serves."""
+
+import asyncio
+import os
+import secrets
+import socket
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import uvloop
+
+from toolrt import runtime
+from toolrt.core.results import SCHEMA
+from toolrt.faces.cli.caller import at_terminal
+from toolrt.faces.cli.findings import tell_weak
+from toolrt.faces.cli.names import broken
+from toolrt.faces.cli.table import count
+from toolrt.faces.cli.watch import tell_reload
+from toolrt.faces.exits import Exit, Stop
+from toolrt.faces.http.access import Access, Starting, is_guarded
+from toolrt.faces.http.guards import is_loopback, name_of
+from toolrt.faces.http.keyfile import Running, kept, path_of
+from toolrt.faces.http.serving import bound, serve
+from toolrt.faces.http.site import Site
+from toolrt.loading.loader import load_files
+from toolrt.loading.stock import Stock
+from toolrt.manifest.project import ProjectFile, Serve
+from toolrt.state import DEFAULT_STATE
+
+if TYPE_CHECKING:
+    from toolrt.faces.cli.options import Settings
+    from toolrt.runtime import Runtime
+
+_DRAIN_S: Final = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Where and how to serve, once flags, environment and toolrt.yaml are laid over each other."""
+
+    root: Path
+    host: str
+    port: int
+    public_url: str | None
+    is_local: bool
+    workers: int
+    drain_s: float
+    watch: bool
+    allow_foreign_config: bool
+    state_folder: Path
+
+    @classmethod
+    def of(
+        cls,
+        settings: "Settings",
+        *,
+        host: str | None,
+        port: int | None,
+        public_url: str | None,
+        workers: int,
+        drain: float | None,
+        no_watch: bool,
+        allow_foreign_config: bool,
+    ) -> "Plan":
+        """Raises Stop where others could call whom nobody asks who they are."""
+        root = settings.project()
+        written = load_files(Stock(root)).project
+        serve_ = written.serve or Serve()
+        host = host or serve_.host
+        public_url = (public_url or serve_.public_url or "").rstrip("/") or None
+        is_local = _is_local(host, public_url, serve_)
+        if not is_local and not is_guarded(written):
+            raise _nobody_asks(host, public_url, settings)
+        return cls(
+            root=root,
+            host=host,
+            port=serve_.port if port is None else port,
+            public_url=public_url,
+            is_local=is_local,
+            workers=workers,
+            drain_s=_DRAIN_S if drain is None else drain,
+            watch=not no_watch,
+            allow_foreign_config=allow_foreign_config,
+            state_folder=(root / (written.state or DEFAULT_STATE)).parent,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """A port that was taken, and what is made anew for each start."""
+
+    plan: Plan
+    listening: socket.socket
+    key: str
+    secret: bytes
+
+    @property
+    def port(self) -> int:
+        number: int = self.listening.getsockname()[1]
+        return number
+
+    @property
+    def local_url(self) -> str:
+        """The address on this machine."""
+        host = self.plan.host
+        name = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(host, host)  # noqa: S104 - as they are written
+        shown = f"[{name}]" if ":" in name and not name.startswith("[") else name
+        return f"http://{shown}:{self.port}"
+
+    @property
+    def url(self) -> str:
+        """The address by which people reach it."""
+        return self.plan.public_url or self.local_url
+
+
+def host(plan: Plan, settings: "Settings") -> Exit:
+    """Serve until somebody ends it."""
+    opened = Opened(
+        plan, _taken(plan, settings), secrets.token_urlsafe(32), secrets.token_bytes(32)
+    )
+    path = path_of(plan.state_folder, opened.port)
+    with kept(path, Running(opened.local_url, opened.key, os.getpid())) as is_kept:
+
+        def tell(runtime_: "Runtime") -> None:
+            _tell_start(opened, runtime_, path if is_kept else None, settings)
+
+        return run_one(opened, settings, tell)
+
+
+def run_one(opened: Opened, settings: "Settings", on_start: "Callable[[Runtime], None]") -> Exit:
+    """Open the project in this process and serve it."""
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        return runner.run(_served(opened, settings, on_start))
+
+
+async def _served(
+    opened: Opened, settings: "Settings", on_start: "Callable[[Runtime], None]"
+) -> Exit:
+    plan = opened.plan
+    try:
+        async with runtime.open(
+            plan.root, watch=plan.watch, allow_foreign_config=plan.allow_foreign_config
+        ) as project:
+            starting = Starting(plan.is_local, opened.key, at_terminal, plan.host, opened.url)
+            site = Site(project, Access(project, starting), opened.secret)
+            _tell_reloads(project, settings)
+            await serve(site, opened.listening, plan.drain_s, lambda: on_start(project))
+    except runtime.BrokenProjectError as error:
+        raise broken(error.compiled, settings) from error
+    return Exit.OK
+
+
+def _tell_reloads(project: "Runtime", settings: "Settings") -> None:
+    told = tell_weak(project, settings)
+
+    def tell(outcome: Any) -> None:
+        nonlocal told
+        tell_reload(outcome, settings)
+        if outcome.is_new:
+            told = tell_weak(project, settings, told)
+
+    project.on_reload(tell)
+
+
+def _taken(plan: Plan, settings: "Settings") -> socket.socket:
+    """The port. Raises Stop where it is not to be had."""
+    try:
+        return bound(plan.host.strip("[]"), plan.port)
+    except OSError as error:
+        raise Stop(
+            Exit.TOOL_FAILED,
+            f"cannot listen at {plan.host}:{plan.port}: {(error.strerror or str(error)).lower()}",
+            code="unavailable",
+            hint="another port may be free: --port 0 takes any",
+            next_=settings.command("serve --port 0"),
+        ) from error
+
+
+def _is_local(host: str, public_url: str | None, written: Serve) -> bool:
+    """Whether only this machine can call: neither by its address nor through a proxy."""
+    names = [host, *written.hosts]
+    if public_url is not None:
+        names.append(name_of(public_url.partition("://")[2]))
+    return all(is_loopback(each) for each in names)
+
+
+def _nobody_asks(host: str, public_url: str | None, settings: "Settings") -> Stop:
+    where = host if not is_loopback(host) else public_url or host
+    return Stop(
+        Exit.USAGE,
+        f"others can reach {where}, and no identity says who they are",
+        code="no-credentials",
+        hint="write `identities` with a `token_hash`, or `serve: {auth: {jwt: …}}`",
+        next_=settings.command("serve --host 127.0.0.1"),
+    )
+
+
+def _tell_start(
+    opened: Opened, project: "Runtime", key_file: Path | None, settings: "Settings"
+) -> None:
+    """The one line of a start; as a document it has the same."""
+    tools = count(len(project.snapshot.tools), "tool")
+    document = {
+        "schema": SCHEMA,
+        "url": opened.url,
+        "port": opened.port,
+        "pid": os.getpid(),
+        "tools": len(project.snapshot.tools),
+        "generation": project.snapshot.generation,
+        "workers": opened.plan.workers,
+        "key_file": None if key_file is None else str(key_file),
+    }
+    whose = f"; its key: {key_file}" if key_file is not None else ""
+    settings.screen.show(
+        document,
+        lambda: f"serving {tools} at {opened.url} (MCP /mcp, REST /v1, people /approvals){whose}",
+    )
+
+
+def project_of(root: Path) -> ProjectFile:
+    """toolrt.yaml as it is written now."""
+    return load_files(Stock(root)).project

@@ -1,0 +1,220 @@
+"""Who calls over HTTP: a bearer key or a signed token that the project knows, or nobody (X4-X6).
+
+Where only this machine can reach the server, and the project does not say otherwise, somebody
+without a credential may call tools, and no more. What was proven is remembered for as long as the
+generation lives.
+"""
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any, Final
+
+from toolrt.core.calls import MAY_CALL, Caller
+from toolrt.core.redaction import Secret
+from toolrt.faces.http.problems import forbidden, unauthorized
+from toolrt.faces.http.wire import Head
+from toolrt.manifest.project import Identity, Jwt, ProjectFile
+from toolrt.pipeline.gateway import ANONYMOUS
+
+if TYPE_CHECKING:
+    from toolrt.faces.http.tokens import Tokens
+    from toolrt.runtime import Runtime
+
+_MOST_SEEN: Final = 4096
+_HINT: Final = "send Authorization: Bearer KEY, with a key of `identities` in toolrt.yaml"
+_NEVER: Final = float("inf")
+
+
+@dataclass(frozen=True, slots=True)
+class Starting:
+    """What is fixed when a server starts: whether all its callers are on this machine, the key of
+    this one start, whose that is among these people, where it listens, and how people reach it.
+    """
+
+    is_local: bool
+    key: str
+    operator: Callable[[Sequence[Identity]], Caller]
+    host: str
+    url: str
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """Somebody who has proven who they are; `ends` is wall time in seconds.
+
+    `proof` names what they proved it with, and cannot stand in for it; it is empty for who is
+    nobody in particular to the project.
+    """
+
+    caller: Caller
+    ends: float = _NEVER
+    proof: str = ""
+
+
+class Access:
+    """Tells callers from what requests carry; follows the generations of a runtime."""
+
+    def __init__(self, runtime: "Runtime", starting: Starting) -> None:
+        self.starting = starting
+        self._runtime = runtime
+        self._written: ProjectFile | None = None
+        self._seen: dict[bytes, Known] = {}
+        self._tokens: Tokens | None = None
+        self._refresh(runtime.written)
+
+    def page_of(self, approval_id: str) -> str:
+        """The page on which people decide about an approval."""
+        return f"{self.starting.url}/approvals/{approval_id}"
+
+    async def caller(self, head: Head) -> Caller:
+        """Who sends this, or somebody anonymous. Raises ProblemError for who may not even ask."""
+        written = self._runtime.written
+        if written is not self._written:
+            self._refresh(written)
+        proof = head.get(b"authorization")
+        if proof is None:
+            if not self.is_open:
+                raise unauthorized("this server wants to know who calls", _HINT)
+            caller = ANONYMOUS
+        else:
+            known = self._seen.get(proof)
+            if known is None or (known.ends is not _NEVER and known.ends <= time.time()):
+                known = await self._proven(proof)
+            caller = known.caller
+        return self._with_credentials(caller, head) if self._credentials else caller
+
+    async def of_key(self, key: str) -> Known:
+        """Who logs in with a key or a token. Raises ProblemError."""
+        return await self._proven(b"Bearer " + key.strip().encode())
+
+    def still(self, proof: str) -> Caller | None:
+        """Who logged in with that proof before, as they are known now; None where they are not."""
+        written = self._runtime.written
+        if written is not self._written:
+            self._refresh(written)
+        caller = self._proofs.get(proof)
+        return caller if caller is not None and caller.may else None
+
+    def _refresh(self, written: ProjectFile) -> None:
+        """Know the people of another generation, and nobody of the one before."""
+        self._written, self._seen = written, {}
+        serve = written.serve
+        auth = serve.auth if serve is not None else None
+        self.is_open = self.starting.is_local and not (auth is not None and auth.required)
+        self._credentials = written.credentials
+        operator = self.starting.operator(written.identities)
+        self._keys: dict[str, Caller] = {_hash(self.starting.key.encode()): operator}
+        for each in written.identities:
+            if each.token_hash is not None:
+                self._keys[plain_hash(each.token_hash)] = _caller(each)
+        self._by_claim = [each for each in written.identities if each.claim is not None]
+        self._proofs = {_proof(key): caller for key, caller in self._keys.items()}
+        self._proofs |= {_proof(repr(each.claim)): _caller(each) for each in self._by_claim}
+        self._has_identities = bool(written.identities)
+        self._take_jwt(auth.jwt if auth is not None else None)
+
+    def _take_jwt(self, jwt: Jwt | None) -> None:
+        if jwt is None:
+            self._tokens = None
+        elif self._tokens is None or self._tokens.jwt != jwt:
+            from toolrt.faces.http.tokens import Tokens  # noqa: PLC0415 - few projects have them
+
+            self._tokens = Tokens(jwt, self._runtime.project)
+
+    async def _proven(self, proof: bytes) -> Known:
+        scheme, _, key = proof.partition(b" ")
+        key = key.strip()
+        if scheme.lower() != b"bearer" or not key:
+            raise unauthorized("only bearer keys are taken", _HINT, "invalid_request")
+        hash_ = _hash(key)
+        caller = self._keys.get(hash_)
+        if caller is not None:
+            known = Known(caller, proof=_proof(hash_))
+        else:
+            known = await self._of_token(key)
+        if not known.caller.may:
+            raise forbidden(
+                f"{known.caller.principal} is not among the `identities` of toolrt.yaml",
+                "an identity of toolrt.yaml says who may do what",
+            )
+        if len(self._seen) >= _MOST_SEEN:
+            self._seen.clear()
+        self._seen[proof] = known
+        return known
+
+    async def _of_token(self, key: bytes) -> Known:
+        if self._tokens is None or key.count(b".") != 2:  # noqa: PLR2004 - head.claims.signature
+            raise unauthorized("nobody has this key", _HINT, "invalid_token")
+        claims = await self._tokens.claims(key)
+        ends = float(claims["exp"])
+        found = next((each for each in self._by_claim if _holds(each, claims)), None)
+        if found is not None:
+            caller = replace(_caller(found), claims=claims)
+            return Known(caller, ends, _proof(repr(found.claim)))
+        principal = str(claims["sub"])
+        if self._has_identities:
+            return Known(Caller(principal, may=frozenset()))
+        return Known(Caller(principal, claims=claims), ends)
+
+    def _with_credentials(self, caller: Caller, head: Head) -> Caller:
+        brought = {
+            name: Secret(value.decode("latin-1"))
+            for name, each in self._credentials.items()
+            if (value := head.get(each.header.lower().encode())) is not None
+        }
+        return replace(caller, credentials=brought) if brought else caller
+
+
+def needs_known(caller: Caller, head: Head, what: str) -> None:
+    """Raise ProblemError for somebody who has not said who they are."""
+    if b"authorization" not in head:
+        raise unauthorized(f"{what} needs a credential, on this machine too", _HINT)
+    if not caller.may:
+        raise forbidden(f"{caller.principal} may do nothing here")
+
+
+def needs_right(caller: Caller, head: Head, right: str, what: str) -> None:
+    """Raise ProblemError for somebody without a right to it."""
+    needs_known(caller, head, what)
+    if right not in caller.may:
+        hint = f"`may: [{right}]` of an identity in toolrt.yaml lets somebody do that"
+        raise forbidden(f"{caller.principal} may not do that", hint)
+
+
+def is_guarded(written: ProjectFile) -> bool:
+    """Whether the project says how callers of a server prove who they are."""
+    auth = written.serve.auth if written.serve is not None else None
+    has_keys = any(each.token_hash or each.claim for each in written.identities)
+    return has_keys or (auth is not None and auth.jwt is not None)
+
+
+def plain_hash(written: str) -> str:
+    """A hash as it is compared, of what a project says."""
+    return written.strip().lower().removeprefix("sha256:")
+
+
+def _hash(key: bytes) -> str:
+    return sha256(key).hexdigest()
+
+
+def _proof(of: str) -> str:
+    """A name for a proof, from which nobody learns it."""
+    return sha256(f"proof\0{of}".encode()).hexdigest()
+
+
+def _caller(identity: Identity) -> Caller:
+    may = frozenset(identity.may)
+    known = MAY_CALL if may == MAY_CALL else may  # the gateway knows it by its identity
+    return Caller(identity.principal, tuple(identity.roles), identity.tenant, may=known)
+
+
+def _holds(identity: Identity, claims: Mapping[str, Any]) -> bool:
+    """Whether each claim that the identity names is there; of a list, one of its items will do."""
+    for name, wanted in (identity.claim or {}).items():
+        value = claims.get(name)
+        values = value if isinstance(value, list) else [value]
+        if not any(type(each) is type(wanted) and each == wanted for each in values):
+            return False
+    return bool(identity.claim)

@@ -1,0 +1,88 @@
+"""`POST /v1/tools/NAME/call`: a call by REST, on the short way, below the framework.
+
+An answer is a result, also where the tool failed; what was refused before it ran is a problem, and
+what waits for a person is 202. Whoever hangs up ends their call.
+"""
+
+import asyncio
+from typing import TYPE_CHECKING, Any, Final
+
+from pydantic_core import to_json
+
+from toolrt.core.calls import Caller
+from toolrt.core.results import ToolResult
+from toolrt.faces.http.problems import ProblemError, refused
+from toolrt.faces.http.wire import (
+    JSON,
+    Receive,
+    Scope,
+    Send,
+    json_object,
+    reply,
+    whole_body,
+)
+
+if TYPE_CHECKING:
+    from toolrt.faces.http.access import Access
+    from toolrt.runtime import Runtime
+
+CALL: Final = "toolrt.call"
+"""Where a request has the task of its call, for the connection to end it."""
+
+GONE: Final = "toolrt.gone"
+_KNOWN: Final = {"arguments"}
+_LOCATION: Final = b"/v1/approvals/%b"
+
+
+class Calling:
+    """Makes the calls of REST."""
+
+    def __init__(self, runtime: "Runtime", access: "Access") -> None:
+        self._runtime = runtime
+        self._access = access
+
+    async def answer(
+        self, scope: Scope, receive: Receive, send: Send, name: str, caller: Caller
+    ) -> None:
+        """Make the call that the request asks for, and answer it. Raises ProblemError."""
+        arguments = arguments_of(json_object(await whole_body(receive)))
+        scope[CALL] = asyncio.current_task()
+        result = await self._runtime.call(name, arguments, caller)
+        scope[CALL] = None
+        if result.status == "success":
+            await reply(send, 200, to_json(result.document()))
+            return
+        await self.reply(send, result, caller)
+
+    async def reply(self, send: Send, result: ToolResult, caller: Caller) -> None:
+        """The answer that a result is. Raises ProblemError for a call that was refused."""
+        problem = refused(result)
+        if problem is not None:
+            raise problem
+        body = to_json(document_of(result, caller, self._access))
+        if result.pause is None:
+            await reply(send, 200, body)
+            return
+        location = _LOCATION % result.pause.approval_id.encode()
+        await reply(send, 202, body, JSON, [(b"location", location)])
+
+
+def arguments_of(body: dict[str, Any]) -> Any:
+    """The arguments of a body. Raises ProblemError for one that says something else, too."""
+    if body.keys() <= _KNOWN:
+        return body.get("arguments", {})
+    odd = next(name for name in body if name not in _KNOWN)
+    hint = 'arguments of the tool stand inside: {"arguments": {"name": "value"}}'
+    message = f"the body has `{odd[:80]}`, and only `arguments` is known"
+    raise ProblemError(400, "invalid-body", message, hint=hint)
+
+
+def document_of(result: ToolResult, caller: Caller, access: "Access") -> dict[str, Any]:
+    """A result as this caller may see it: who is asked about it, only those who decide see."""
+    made = result.document()
+    if result.pause is None:
+        return made
+    made["pause"]["url"] = access.page_of(result.pause.approval_id)
+    if "approve" not in caller.may:
+        del made["pause"]["needs"]
+    return made

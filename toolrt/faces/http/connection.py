@@ -1,0 +1,123 @@
+"""A connection that does not wait for ever: uvicorn's, with bounds of time and number (X8).
+
+A head has ten seconds to arrive, a body may be silent for as long and takes a minute at most; one
+look a second at all connections keeps them to it, and costs a request nothing. Where the other side
+hangs up in the middle of a call, the call ends.
+"""
+
+import asyncio
+from typing import TYPE_CHECKING, Any, Final
+
+import httptools
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+from toolrt.faces.http.calling import CALL, GONE
+from toolrt.faces.http.problems import MEDIA, ProblemError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+MOST: Final = 1000
+"""Connections at one time."""
+
+SILENT_S: Final = 10.0
+_WHOLE_S: Final = 60.0
+_LOOK_S: Final = 1.0
+_MOST_HEAD: Final = 64 * 1024
+
+
+class Connection(HttpToolsProtocol):
+    """One connection; `since` is when the request began that is still arriving, in seconds of the
+    loop, `heard` when something of it came last.
+    """
+
+    since: float | None = None
+    heard: float = 0.0
+    head_bytes: int = 0
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn's
+        super().connection_made(transport)
+        if len(self.connections) > MOST:
+            problem = ProblemError(
+                503, "unavailable", "there are too many connections", hint="try again later"
+            )
+            transport.write(plain_answer(problem))
+            transport.close()
+            return
+        self.since = self.heard = self.loop.time()
+
+    def data_received(self, data: bytes) -> None:
+        self.heard = self.loop.time()
+        if self.since is None:
+            self.since = self.heard
+        try:
+            super().data_received(data)
+        except httptools.HttpParserCallbackError:  # a URL or a head that is none
+            self.send_400_response("this is no HTTP request")
+
+    def on_message_begin(self) -> None:
+        super().on_message_begin()
+        self.head_bytes = 0
+        self.since = self.heard
+
+    def on_url(self, url: bytes) -> None:
+        self._count(len(url))
+        super().on_url(url)
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        self._count(len(name) + len(value))
+        super().on_header(name, value)
+
+    def on_message_complete(self) -> None:
+        super().on_message_complete()
+        self.since = None
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        cycle = self.cycle
+        super().connection_lost(exc)
+        if cycle is not None and not cycle.response_complete:
+            cycle.scope[GONE] = True  # type: ignore[typeddict-unknown-key]  # an own word in the scope
+            running: Any = cycle.scope.get(CALL)
+            if running is not None:
+                running.cancel()
+
+    def send_400_response(self, msg: str) -> None:
+        problem = ProblemError(400, "bad-request", msg.rstrip("."), hint="send HTTP/1.1")
+        if not self.transport.is_closing():
+            self.transport.write(plain_answer(problem))
+            self.transport.close()
+
+    def is_late(self, now: float) -> bool:
+        """Whether what should arrive does not."""
+        if self.since is None or self.flow.read_paused:
+            return False
+        return now - self.heard > SILENT_S or now - self.since > self._patience_s()
+
+    def _patience_s(self) -> float:
+        """A head must be there in ten seconds, however steadily it drips."""
+        is_body = self.cycle is not None and not self.cycle.response_complete
+        return _WHOLE_S if is_body else SILENT_S
+
+    def _count(self, size: int) -> None:
+        self.head_bytes += size
+        if self.head_bytes > _MOST_HEAD:
+            raise ValueError("the head is too long")
+
+
+def plain_answer(problem: ProblemError) -> bytes:
+    """An answer on the wire, for where no application is asked."""
+    body = problem.body()
+    head = f"HTTP/1.1 {problem.status} {problem.document()['title']}\r\n"
+    head += f"content-type: {MEDIA.decode()}\r\ncontent-length: {len(body)}\r\n"
+    return head.encode() + b"connection: close\r\n\r\n" + body
+
+
+async def watch(connections: "Iterable[Any]") -> None:
+    """Close connections that keep the server waiting; never ends."""
+    loop = asyncio.get_running_loop()
+    while True:
+        await asyncio.sleep(_LOOK_S)
+        now = loop.time()
+        for each in list(connections):
+            if each.is_late(now):
+                each.transport.abort()

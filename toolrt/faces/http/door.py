@@ -1,0 +1,136 @@
+"""The one ASGI application: who asks, whether they may, and which way their request goes.
+
+A REST call takes a short way, MCP has its own endpoint, and everything else is Starlette's. What
+must hold for all of them is looked at here, once, before any of them.
+"""
+
+import asyncio
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Final
+from urllib.parse import unquote
+
+from toolrt.core import logs
+from toolrt.faces.http.calling import GONE, Calling
+from toolrt.faces.http.guards import Guards, check_json, head_of
+from toolrt.faces.http.health import PROBES
+from toolrt.faces.http.problems import ProblemError
+from toolrt.faces.http.site import CALLER, HEAD
+from toolrt.faces.http.wire import ClientGoneError, reply_problem
+
+if TYPE_CHECKING:
+    from toolrt.faces.http.site import Site
+    from toolrt.faces.http.wire import App, Receive, Scope, Send
+
+TOOLSET: Final = "toolrt.toolset"
+"""Where a request to MCP has the name of its toolset; None for all tools."""
+
+_CALLS: Final = b"/v1/tools/"
+_CALL: Final = b"/call"
+_MCP: Final = b"/mcp"
+_PAGES: Final = (b"/login", b"/logout", b"/approvals")
+_BEGINNING = len(_CALLS)
+_END = -len(_CALL)
+
+
+class Door:
+    """Takes every request of a server."""
+
+    def __init__(self, site: "Site", rest: "App", mcp: "App") -> None:
+        self._site = site
+        self._access = site.access
+        self._calling = Calling(site.runtime, site.access)
+        self._rest = rest
+        self._mcp = mcp
+        self._guards_of: Callable[[], Guards] = _Guarding(site).guards
+
+    async def __call__(self, scope: "Scope", receive: "Receive", send: "Send") -> None:
+        if scope["type"] != "http":
+            raise ProblemError(400, "bad-request", "only HTTP is spoken here")
+        try:
+            await self._answer(scope, receive, send)
+        except ProblemError as problem:
+            await reply_problem(send, problem)
+        except ClientGoneError:
+            return
+        except asyncio.CancelledError:
+            if GONE not in scope:  # the server ends; else nobody is there to be answered
+                raise
+        except Exception:  # noqa: BLE001 - the last ring of a request: a bug ends it, not the server
+            logs.BUGS.exception("a bug ended a request to %s", scope["path"])
+            await self._say_sorry(send)
+
+    async def _answer(self, scope: "Scope", receive: "Receive", send: "Send") -> None:
+        head, path = head_of(scope["headers"]), scope["raw_path"]
+        if path in PROBES:
+            scope[HEAD] = head
+            await self._rest(scope, receive, send)
+            return
+        self._guards_of().check(scope["method"], head)
+        if _is_page(path):
+            scope[HEAD] = head
+            await self._rest(scope, receive, send)
+            return
+        caller = await self._access.caller(head)
+        if path.startswith(_MCP) and (len(path) == len(_MCP) or path[len(_MCP)] == _SLASH):
+            scope[CALLER], scope[HEAD] = caller, head
+            scope[TOOLSET] = unquote(path[len(_MCP) + 1 :].decode("ascii")) or None
+            await self._mcp(scope, receive, send)
+            return
+        is_post = scope["method"] == "POST"
+        if is_post:
+            check_json(head)
+        is_call = is_post and path.startswith(_CALLS) and path.endswith(_CALL)
+        if is_call and not scope["query_string"] and b"idempotency-key" not in head:
+            name = path[_BEGINNING:_END].decode("ascii")
+            await self._calling.answer(
+                scope, receive, send, unquote(name) if "%" in name else name, caller
+            )
+            return
+        scope[CALLER], scope[HEAD] = caller, head
+        await self._rest(scope, receive, send)
+
+    async def _say_sorry(self, send: "Send") -> None:
+        hint = "this is a bug of toolrt; the operator's log has the details"
+        problem = ProblemError(500, "internal", "toolrt failed inside", hint=hint)
+        try:
+            await reply_problem(send, problem)
+        except RuntimeError:  # the answer has begun already
+            return
+
+
+_SLASH = ord("/")
+
+
+def _is_page(path: bytes) -> bool:
+    """Whether a person looks at it with a browser, who is known by a cookie."""
+    return path.startswith(_PAGES) and path.split(b"/", 2)[1] in {b"login", b"logout", b"approvals"}
+
+
+class _Guarding:
+    """The guards of the generation in force."""
+
+    def __init__(self, site: "Site") -> None:
+        self._site = site
+        self._written = site.runtime.written
+        self._made = self._make()
+
+    def guards(self) -> Guards:
+        written = self._site.runtime.written
+        if written is not self._written:
+            self._written, self._made = written, self._make()
+        return self._made
+
+    def _make(self) -> Guards:
+        serve = self._written.serve
+        own = self._site.access.starting
+        if serve is None:
+            return Guards([own.host], (), own.url)
+        return Guards([own.host, *serve.hosts], serve.origins, own.url)
+
+
+async def no_mcp(scope: "Scope", receive: "Receive", send: "Send") -> None:
+    """Stands where MCP is not served."""
+    del scope, receive
+    problem = ProblemError(404, "not-found", "MCP is not served here")
+    await asyncio.sleep(0)
+    await reply_problem(send, problem)

@@ -1,0 +1,118 @@
+"""What every request must pass before anybody asks what it wants (X5, X8; hostile H 121, 122).
+
+Names of hosts keep pages of others from reaching a server on loopback by a name of theirs; origins
+keep their scripts from calling it. Both are lists of what may be: there is no `*`.
+"""
+
+from collections.abc import Iterable, Sequence
+from ipaddress import ip_address
+from typing import Final
+from urllib.parse import urlsplit
+
+from toolrt.faces.http.problems import ProblemError
+from toolrt.faces.http.wire import JSON, Head, too_large
+from toolrt.schemas.text import MAX_BYTES
+
+_ONCE: Final = frozenset(
+    {b"authorization", b"content-length", b"content-type", b"cookie", b"host", b"idempotency-key",
+     b"mcp-session-id", b"origin", b"transfer-encoding"}
+)  # fmt: skip
+_LOCAL: Final = ("localhost", "127.0.0.1", "[::1]")
+_EVERYWHERE: Final = frozenset({"0.0.0.0", "[::]", "::", ""})  # noqa: S104 - refused as names
+_MOST_KNOWN = 64
+
+
+def head_of(headers: Sequence[tuple[bytes, bytes]]) -> Head:
+    """The headers by name. Raises ProblemError where one stands twice that must not."""
+    head = dict(headers)
+    if len(head) == len(headers):
+        return head
+    names = [name for name, _ in headers]
+    for name in _ONCE:
+        if names.count(name) > 1:
+            message = f"the header {name.decode()} is given twice"
+            raise ProblemError(400, "bad-request", message, hint="send it once")
+    return head
+
+
+def is_loopback(host: str) -> bool:
+    """Whether an address that somebody listens at can be reached from this machine alone."""
+    if host in _LOCAL:
+        return True
+    try:
+        return ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return False
+
+
+def name_of(authority: str) -> str:
+    """The host of `host:port`, in small letters; `[::1]` keeps its brackets."""
+    authority = authority.strip().lower()
+    if authority.count(":") > 1 and not authority.startswith("["):  # an address as it is configured
+        return f"[{authority}]"
+    if authority.startswith("["):
+        return authority.partition("]")[0] + "]"
+    return authority.partition(":")[0].rstrip(".")
+
+
+class Guards:
+    """Which hosts and origins a server answers to."""
+
+    def __init__(
+        self, hosts: Iterable[str], origins: Iterable[str], public_url: str | None
+    ) -> None:
+        """`hosts` are names without ports, beside those of loopback and of `public_url`."""
+        known = {*_LOCAL, *map(name_of, hosts)} - _EVERYWHERE
+        self._origins = {each.rstrip("/").lower() for each in origins}
+        if public_url is not None:
+            parts = urlsplit(public_url)
+            known.add(name_of(parts.netloc))
+            self._origins.add(f"{parts.scheme}://{parts.netloc}".lower())
+        self._names = known
+        self._known: set[bytes] = set()
+
+    def check(self, method: str, head: Head) -> None:
+        """Raise ProblemError for a host, an origin, a body or a kind of body that is not taken."""
+        host = head.get(b"host")
+        if host not in self._known:
+            self._check_host(host)
+        if b"origin" in head:
+            self._check_origin(head)
+        if method == "POST":
+            self._check_body(head)
+
+    def _check_host(self, host: bytes | None) -> None:
+        if host is None:
+            raise ProblemError(400, "bad-request", "there is no Host", hint="send a Host header")
+        if name_of(host.decode("latin-1")) not in self._names:
+            hint = "`serve: {hosts: […]}` of toolrt.yaml names the hosts that this server has"
+            raise ProblemError(403, "wrong-host", "this server has another name", hint=hint)
+        if len(self._known) < _MOST_KNOWN:
+            self._known.add(host)
+
+    def _check_origin(self, head: Head) -> None:
+        """A page may call where it came from, and what the project names."""
+        origin = head[b"origin"].decode("latin-1").lower()
+        host = head[b"host"].decode("latin-1").lower()
+        if origin in self._origins or origin in {f"http://{host}", f"https://{host}"}:
+            return
+        hint = "`serve: {origins: […]}` of toolrt.yaml names the pages that may call"
+        raise ProblemError(403, "wrong-origin", "pages of this origin may not call", hint=hint)
+
+    def _check_body(self, head: Head) -> None:
+        length = head.get(b"content-length", b"0")
+        if len(length) > len(str(MAX_BYTES)) or (length.isdigit() and int(length) > MAX_BYTES):
+            raise too_large()
+
+
+def check_json(head: Head) -> None:
+    """Raise ProblemError for a body that does not say that it is JSON."""
+    kind = head.get(b"content-type")
+    if kind == JSON:
+        return
+    said = (kind or b"").decode("latin-1").lower()
+    media, _, options = said.partition(";")
+    charset = options.strip().removeprefix("charset=").strip('"')
+    if media.strip() != "application/json" or charset not in {"", "utf-8"}:
+        hint = "send Content-Type: application/json"
+        raise ProblemError(415, "wrong-content-type", "the body must be JSON", hint=hint)

@@ -1,0 +1,198 @@
+"""`/v1/calls` and `/v1/events`: what was called, and what is being called.
+
+The journal is for who has a credential, on this machine too (X5): who may call sees their own
+calls, who may approve or `admin` those of their tenant.
+"""
+
+import asyncio
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import aclosing
+from datetime import datetime
+from typing import Any, Final
+
+from pydantic import TypeAdapter, ValidationError
+from pydantic_core import to_json
+from starlette.requests import Request
+from starlette.responses import Response, StreamingResponse
+from starlette.routing import Route
+
+from toolrt.core.results import SCHEMA
+from toolrt.faces.http.bodies import CallsQuery, EventsQuery, OutputQuery, asked
+from toolrt.faces.http.documents import json_response
+from toolrt.faces.http.problems import ProblemError, not_found
+from toolrt.faces.http.site import Site, caller_of, known_caller
+from toolrt.manifest.scalars import Duration
+from toolrt.observe.journal_records import Entry, Filter, Records
+from toolrt.policy.identities import reach_of
+
+_WHAT: Final = "the journal"
+_BEAT_S: Final = 15.0
+_MOST_STREAMS: Final = 64
+_DURATION: Final[TypeAdapter[float]] = TypeAdapter(Duration)
+_STREAM: Final = {"cache-control": "no-store", "x-accel-buffering": "no"}
+_OF_CALLS: Final = {"error": "failed", "paused": "paused"}
+_OF_KINDS: Final = {
+    "approval": "decided",
+    "generation": "generation-changed",
+    "batch": "batch-planned",
+    "intent": "requested",
+}
+
+
+def routes(site: Site) -> list[Route]:
+    """What was recorded, and what is recorded from now on."""
+    streams = _Streams(site)
+
+    async def listed(request: Request) -> Response:
+        query = asked(CallsQuery, request.query_params)
+        found = await _records(site, request).entries(_filter(query), query.limit)
+        return json_response({"schema": SCHEMA, "entries": found})
+
+    async def one(request: Request) -> Response:
+        wanted = request.path_params["id"]
+        found = await _records(site, request).entries(Filter(id=wanted), 1000)
+        mine = [each for each in found if wanted in {each.get("call_id"), each.get("approval")}]
+        if not mine:
+            hint = "GET /v1/calls lists the latest"
+            raise not_found("no call of this id was recorded", hint)
+        return json_response({"schema": SCHEMA, "entries": mine[::-1]})
+
+    async def output(request: Request) -> Response:
+        return await _output(site, request)
+
+    async def events(request: Request) -> Response:
+        query = asked(EventsQuery, request.query_params)
+        wanted = Filter(tool=query.tool, kinds=frozenset([query.kind]) if query.kind else None)
+        return streams.opened(_records(site, request), wanted)
+
+    return [
+        Route("/v1/calls", listed),
+        Route("/v1/calls/{id}", one),
+        Route("/v1/calls/{id}/output", output),
+        Route("/v1/events", events),
+    ]
+
+
+def _records(site: Site, request: Request) -> Records:
+    return site.runtime.records(reach_of(known_caller(request, _WHAT)))
+
+
+def _filter(query: CallsQuery) -> Filter:
+    return Filter(
+        tool=query.tool,
+        caller=query.caller,
+        status=query.status,
+        id=query.id,
+        since=_moment("since", query.since),
+        until=_moment("until", query.until),
+    )
+
+
+def _moment(name: str, text: str | None) -> float | None:
+    """Seconds since the epoch of a date with time, or of so long ago. Raises ProblemError."""
+    if text is None:
+        return None
+    try:
+        return datetime.fromisoformat(text).timestamp()
+    except (ValueError, OverflowError):
+        pass
+    try:
+        return datetime.now().astimezone().timestamp() - _DURATION.validate_python(text)
+    except ValidationError:
+        hint = "write 1h, or 2030-12-31T12:00:00Z"
+        message = f"`{name}` is neither a time nor a duration"
+        raise ProblemError(400, "bad-request", message, hint=hint) from None
+
+
+async def _output(site: Site, request: Request) -> Response:
+    """A part of what was too long for a result: by `Range` as it is, else with where it stands."""
+    wanted, query = request.path_params["id"], asked(OutputQuery, request.query_params)
+    caller, part = caller_of(request), _range(request.headers.get("range"))
+    if part is None:
+        read = await site.runtime.read_output(wanted, query.offset, query.length, caller=caller)
+        return json_response({"schema": SCHEMA, **read.document()})
+    read = await site.runtime.read_output(wanted, *part, caller=caller)
+    content = read.content if read.text is None else read.text.encode()
+    last = (read.next_offset or read.size) - 1
+    if content is None or read.offset > last:
+        headers = [(b"content-range", b"bytes */%d" % read.size)]
+        raise ProblemError(416, "bad-range", "it has no such bytes", headers=headers)
+    headers_ = {
+        "content-range": f"bytes {read.offset}-{last}/{read.size}",
+        "accept-ranges": "bytes",
+        "x-content-type-options": "nosniff",
+        "content-disposition": "attachment",
+    }
+    return Response(content, 206, headers_, read.media_type)
+
+
+def _range(header: str | None) -> tuple[int, int] | None:
+    """First byte and length of `bytes=A-B` or `bytes=A-`; None for what nobody asked for."""
+    unit, _, spans = (header or "").partition("=")
+    first, _, last = spans.strip().partition("-")
+    if unit.strip() != "bytes" or not first.isdecimal() or len(first) > 15:  # noqa: PLR2004 - digits
+        return None
+    if not last:
+        return int(first), 1 << 22
+    is_right = last.isdecimal() and len(last) <= 15 and int(last) >= int(first)  # noqa: PLR2004 - as above
+    return (int(first), int(last) - int(first) + 1) if is_right else None
+
+
+class _Streams:
+    """Those who listen to events; each looks into the journal, so there are not many at once."""
+
+    def __init__(self, site: Site) -> None:
+        self._site = site
+        self._open = 0
+
+    def opened(self, records: Records, wanted: Filter) -> Response:
+        """A stream of what is recorded. Raises ProblemError where too many listen."""
+        if self._open >= _MOST_STREAMS:
+            raise ProblemError(503, "unavailable", "too many listen already", hint="try later")
+        return StreamingResponse(self._events(records, wanted), 200, _STREAM, "text/event-stream")
+
+    async def _events(self, records: Records, wanted: Filter) -> AsyncIterator[bytes]:
+        self._open += 1
+        ending = asyncio.create_task(self._site.draining.wait())
+        try:
+            yield b": listening\n\n"
+            async with aclosing(_beating(records.tail(wanted), ending)) as events:
+                async for event in events:
+                    yield event
+        finally:
+            self._open -= 1
+            ending.cancel()
+
+
+async def _beating(
+    entries: AsyncIterator[Entry], ending: asyncio.Task[bool]
+) -> AsyncGenerator[bytes, None]:
+    """Each entry as an event, and a sign of life where there is none, until the end."""
+    following: asyncio.Task[Entry] | None = None
+    try:
+        while not ending.done():
+            following = following or asyncio.create_task(_next(entries))
+            wanted: set[asyncio.Task[Any]] = {following, ending}
+            await asyncio.wait(wanted, timeout=_BEAT_S, return_when=asyncio.FIRST_COMPLETED)
+            if not following.done():
+                yield b": still here\n\n"
+                continue
+            yield _event(following.result())
+            following = None
+    finally:
+        if following is not None:
+            following.cancel()
+
+
+async def _next(entries: AsyncIterator[Entry]) -> Entry:
+    return await anext(entries)
+
+
+def _event(entry: Entry) -> bytes:
+    """One event; the id says where it stands in the journal."""
+    kind = str(entry["kind"])
+    name = _OF_CALLS.get(str(entry.get("status")), "completed")
+    name = name if kind == "call" else _OF_KINDS.get(kind, kind)
+    body: dict[str, Any] = {"schema": SCHEMA, **entry}
+    id_ = f"{entry['writer']}:{entry['seq']}".encode()
+    return b"id: %b\nevent: %b\ndata: %b\n\n" % (id_, name.encode(), to_json(body))

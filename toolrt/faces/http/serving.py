@@ -1,0 +1,122 @@
+"""Runs the application on a socket: starts, tells so, and drains when it is asked to end.
+
+With the first TERM or INT nobody new is let in and what runs may end; after the time for that, or
+with the second one, what still runs is cancelled, with its children.
+"""
+
+import asyncio
+import logging
+import signal
+import socket
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from typing import Final
+
+import uvicorn
+
+from toolrt.faces.http.application import application
+from toolrt.faces.http.connection import Connection, watch
+from toolrt.faces.http.site import Site
+
+BACKLOG: Final = 1024
+_KEEP_ALIVE_S: Final = 75
+_HUP: Final = signal.SIGHUP
+_ENDS: Final = (signal.SIGTERM, signal.SIGINT)
+
+
+class _Server(uvicorn.Server):
+    """uvicorn without its own way with signals: it ends once `draining` is set. `on_start` is told
+    when the port is open.
+    """
+
+    on_start: Callable[[], None]
+    draining: asyncio.Event
+
+    async def on_tick(self, counter: int) -> bool:
+        return await super().on_tick(counter) or self.draining.is_set()
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        yield
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        self.on_start()
+
+
+def bound(host: str, port: int) -> socket.socket:
+    """A socket that nobody is let in by yet. Raises OSError where it is not to be had."""
+    infos = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+    family, kind, protocol, _, address = infos[0]
+    made = socket.socket(family, kind, protocol)
+    try:
+        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        made.bind(address)
+    except OSError:
+        made.close()
+        raise
+    made.setblocking(False)
+    return made
+
+
+async def serve(
+    site: Site, listening: socket.socket, drain_s: float, on_start: Callable[[], None]
+) -> None:
+    """Serve until somebody asks to end, then drain for at most `drain_s` seconds."""
+    logging.getLogger("uvicorn.error").setLevel(logging.ERROR)
+    config = uvicorn.Config(
+        application(site),
+        http=Connection,
+        ws="none",
+        lifespan="off",
+        loop="none",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        backlog=BACKLOG,
+        timeout_keep_alive=_KEEP_ALIVE_S,
+        timeout_graceful_shutdown=max(1, round(drain_s)),
+    )
+    server = _Server(config)
+    server.on_start, server.draining = on_start, site.draining
+    watching = asyncio.create_task(watch(server.server_state.connections))
+    try:
+        with _signals(site, server):
+            await server.serve([listening])
+    finally:
+        watching.cancel()
+        with suppress(asyncio.CancelledError):
+            await watching
+
+
+@contextmanager
+def _signals(site: Site, server: _Server) -> Iterator[None]:
+    """TERM and INT end the server, HUP reloads; where one is ignored, it stays so."""
+    loop, running = asyncio.get_running_loop(), set[asyncio.Task[object]]()
+
+    def end() -> None:
+        if site.draining.is_set():
+            _cancel(server)
+        site.draining.set()
+
+    def reload() -> None:
+        task: asyncio.Task[object] = asyncio.create_task(site.runtime.reload("hangup"))
+        running.add(task)
+        task.add_done_callback(running.discard)
+
+    wanted = {**dict.fromkeys(_ENDS, end), _HUP: reload}
+    taken = [each for each in wanted if signal.getsignal(each) is not signal.SIG_IGN]
+    for number in taken:
+        loop.add_signal_handler(number, wanted[number])
+    try:
+        yield
+    finally:
+        for number in taken:
+            loop.remove_signal_handler(number)
+
+
+def _cancel(server: _Server) -> None:
+    """End what runs at once."""
+    server.force_exit = True
+    for task in list(server.server_state.tasks):
+        task.cancel()

@@ -1,0 +1,108 @@
+"""Bodies in and out, below any framework: what the quick ways of the server share."""
+
+from collections.abc import Awaitable, Callable, Iterable, MutableMapping
+from typing import Any, Final
+
+from pydantic_core import from_json
+
+from toolrt.core.errors import RefusedError
+from toolrt.faces.http.problems import MEDIA, ProblemError
+from toolrt.schemas.plain import MAX_DEPTH
+from toolrt.schemas.text import MAX_BYTES, parse_json
+
+Scope = MutableMapping[str, Any]
+Message = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+App = Callable[[Scope, Receive, Send], Awaitable[None]]
+Head = dict[bytes, bytes]
+"""The headers of a request by name, in small letters."""
+
+JSON: Final = b"application/json"
+_TOO_LARGE = f"the body is larger than {MAX_BYTES} bytes"
+
+
+class ClientGoneError(Exception):
+    """The other side hung up before its request was whole."""
+
+
+async def reply(
+    send: Send,
+    status: int,
+    body: bytes,
+    media: bytes = JSON,
+    headers: Iterable[tuple[bytes, bytes]] = (),
+) -> None:
+    """A whole answer."""
+    head = [(b"content-type", media), (b"content-length", b"%d" % len(body)), *headers]
+    await send({"type": "http.response.start", "status": status, "headers": head})
+    await send({"type": "http.response.body", "body": body})
+
+
+async def reply_problem(send: Send, problem: ProblemError) -> None:
+    """The answer to a request that ends in a problem."""
+    await reply(send, problem.status, problem.body(), MEDIA, problem.headers)
+
+
+async def whole_body(receive: Receive) -> bytes:
+    """The body. Raises ProblemError for one over 4 MiB, ClientGoneError where it never ends."""
+    message = await receive()
+    if message["type"] != "http.request":
+        raise ClientGoneError
+    body: bytes = message.get("body", b"")
+    while message.get("more_body", False):
+        if len(body) > MAX_BYTES:
+            break
+        message = await receive()
+        if message["type"] != "http.request":
+            raise ClientGoneError
+        body += message.get("body", b"")
+    if len(body) > MAX_BYTES:
+        raise too_large()
+    return body
+
+
+def too_large() -> ProblemError:
+    """A body that nobody reads to its end; the connection closes with the answer."""
+    hint = "send less, or name what is large by a reference"
+    headers = [(b"connection", b"close")]
+    return ProblemError(413, "body-too-large", _TOO_LARGE, hint=hint, headers=headers)
+
+
+def json_object(body: bytes) -> dict[str, Any]:
+    """The object that `body` is: exact, no name twice, no deeper than 64. Raises ProblemError."""
+    value = _quick(body)
+    if value is None:
+        try:
+            value = parse_json(body)
+        except RefusedError as error:
+            raise ProblemError(400, "invalid-json", error.message, hint=error.hint) from None
+    if not isinstance(value, dict):
+        hint = 'send an object, such as {"arguments": {}}'
+        raise ProblemError(400, "invalid-json", "the body must be a JSON object", hint=hint)
+    return value
+
+
+def _quick(body: bytes) -> Any:
+    """The value where nothing about it can be doubted: a colon for each name, and few brackets.
+
+    Whether a name was given twice, only the slow way knows: it needs a colon more than names.
+    """
+    if body.count(b"{") + body.count(b"[") > MAX_DEPTH:
+        return None
+    try:
+        value = from_json(body, allow_inf_nan=False)
+    except ValueError:
+        return None
+    return value if _names(value) == body.count(b":") else None
+
+
+def _names(value: Any) -> int:
+    """How many names the objects in `value` have."""
+    if type(value) is dict:
+        count = len(value)
+        for item in value.values():
+            if type(item) is dict or type(item) is list:
+                count += _names(item)
+        return count
+    return sum(map(_names, value)) if type(value) is list else 0

@@ -1,0 +1,148 @@
+"""Approvals by way of the client: a person says yes or no in a form of it, or on the page of the
+server that it opens.
+
+The stored record is the authority; here a decision is only written. Where nobody can be asked, the
+call stays paused: its result says so at once, and the same call again runs once it was approved.
+"""
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from toolrt.core.client import Elicited, Question, elicited
+from toolrt.core.errors import CallError, RefusedError
+from toolrt.core.results import Pause, ToolResult
+from toolrt.faces.mcp.lines import Line
+from toolrt.pipeline.approvals import Channel
+from toolrt.runtime import Runtime
+from toolrt.stores.approvals import Approval
+from toolrt.stores.base import StoreError
+
+WAIT_S = 300.0
+"""How long a call waits for somebody on another page before it says that it is paused."""
+
+_YES, _NO = "approve", "deny"
+_SIMPLE = {"string", "number", "integer", "boolean"}
+PageOf = Callable[[str], str | None]
+"""The URL of the page where the approval of that id is decided; None where there is no page."""
+
+
+class Desk:
+    """Where paused calls go."""
+
+    def __init__(self, runtime: Runtime, page_of: PageOf, channel: Channel) -> None:
+        self._runtime = runtime
+        self._approvals = runtime.approvals.through(channel)
+        self._page_of = page_of
+
+    async def decided(self, result: ToolResult, line: Line) -> ToolResult:
+        """What becomes of a paused call once its client was asked, as far as it can be."""
+        pause = result.pause
+        if pause is None:
+            return result
+        pause = replace(pause, url=self._page_of(pause.approval_id))
+        result = result._replace(pause=pause)
+        try:
+            if self._may_decide(pause, line):
+                return await self._by_form(result, pause, line)
+            if pause.url is not None and line.peer.can("url"):
+                return await self._by_page(result, pause, line)
+        except (CallError, StoreError) as error:
+            return _noted(result, error.message)
+        return result
+
+    def _may_decide(self, pause: Pause, line: Line) -> bool:
+        is_allowed = "approve" in line.peer.caller.may and line.peer.can("elicitation")
+        return is_allowed and pause.mode in {"confirm", "input"}
+
+    async def _by_form(self, result: ToolResult, pause: Pause, line: Line) -> ToolResult:
+        record = await self._approvals.get(pause.approval_id, line.peer.caller)
+        asked = _fields_of(record)
+        if asked is None:
+            return result
+        shown = (await self._approvals.viewed(record))[0].record
+        question = _form(pause, shown, asked)
+        said = elicited(await line.ask(question))
+        if said.action == "cancel":
+            return result
+        await self._decide(record, said, asked, line)
+        return await self._run(record, line)
+
+    async def _decide(
+        self, record: Approval, said: Elicited, asked: Mapping[str, Any], line: Line
+    ) -> None:
+        by = line.peer.caller
+        is_yes = said.action == "accept" and said.content.get("decision", _YES) == _YES
+        note = said.content.get("note") or None
+        if not is_yes:
+            await self._approvals.deny(record.id, by, note=note)
+            return
+        edits = {name: said.content[name] for name in asked if name in said.content}
+        moved = await self._approvals.approve(
+            record.id, by, note=note, edits=edits or None, seen=record.final_hash
+        )
+        if moved.code is not None:
+            raise RefusedError(moved.message or "it could not be approved", code=moved.code)
+
+    async def _by_page(self, result: ToolResult, pause: Pause, line: Line) -> ToolResult:
+        params = {
+            "mode": "url",
+            "message": pause.message,
+            "url": pause.url,
+            "elicitationId": pause.approval_id,
+        }
+        question = Question("approval", "elicitation", "elicitation/create", params)
+        said = elicited(await line.ask(question))
+        if said.action != "accept":
+            return result
+        record = await self._approvals.wait(pause.approval_id, WAIT_S)
+        if record.state == "pending":
+            return result
+        return await self._run(record, line)
+
+    async def _run(self, record: Approval, line: Line) -> ToolResult:
+        """The call, once; where it was denied, or is not decided yet, its result says so."""
+        ran = await self._approvals.run(record.id, line.peer.caller)
+        pause = ran.pause
+        if pause is None:
+            return ran
+        return ran._replace(pause=replace(pause, url=self._page_of(pause.approval_id)))
+
+
+def _form(pause: Pause, record: Approval, asked: Mapping[str, Any]) -> Question:
+    """The question whether this may run; with it, the fields that a person has to fill."""
+    decision = {
+        "type": "string",
+        "title": "Decision",
+        "enum": [_YES, _NO],
+        "description": f"Whether {pause.message.partition('.')[0]}",
+    }
+    note = {"type": "string", "title": "Note", "description": "Why; the model is told."}
+    properties = {"decision": decision, **asked, "note": note}
+    required = ["decision", *(name for name in asked if "default" not in asked[name])]
+    schema = {"type": "object", "properties": properties, "required": required}
+    params = {"mode": "form", "message": _shown(record), "requestedSchema": schema}
+    return Question("approval", "elicitation", "elicitation/create", params)
+
+
+def _shown(record: Approval) -> str:
+    """What will run, in words and whole (A12)."""
+    view = record.view or record.arguments
+    shown = json.dumps(json.loads(view), ensure_ascii=True, indent=1)
+    because = f" ({record.reason.rstrip('.')})" if record.reason else ""
+    return f"May `{record.tool}` run{because}? What will run:\n{shown}"
+
+
+def _fields_of(record: Approval) -> dict[str, Any] | None:
+    """The fields that a person fills, as forms of clients can show them; None for what they cannot."""
+    if record.fields is None:
+        return {}
+    fields: dict[str, Any] = json.loads(record.fields)["properties"]
+    if not all(isinstance(each, dict) and each.get("type") in _SIMPLE for each in fields.values()):
+        return None
+    return fields
+
+
+def _noted(result: ToolResult, why: str) -> ToolResult:
+    return result._replace(text=f"{result.text} {why}.")

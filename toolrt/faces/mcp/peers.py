@@ -1,0 +1,112 @@
+"""Who is at the other end: a session of the handshake era, and the way back of one request."""
+
+import asyncio
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from toolrt.core.calls import Caller
+from toolrt.faces.mcp.eras import ASSUMED, LEVELS, Era
+from toolrt.faces.mcp.messages import request
+
+DEFAULT_LEVEL = "info"
+
+
+class Session:
+    """One client of the handshake era, from its handshake on.
+
+    `running` are its requests that can be cancelled, `asked` the questions to it that wait, and
+    `streams` are open ways to it beside any request. `caller` has the session's id.
+    """
+
+    __slots__ = (
+        "asked",
+        "caller",
+        "capabilities",
+        "id",
+        "level",
+        "number",
+        "running",
+        "streams",
+        "toolset",
+        "version",
+        "watched",
+    )
+
+    def __init__(
+        self,
+        id_: str | None = None,
+        caller: Caller | None = None,
+        version: str = ASSUMED,
+        capabilities: Mapping[str, Any] | None = None,
+        toolset: str | None = None,
+    ) -> None:
+        self.id = id_
+        self.caller = caller or Caller()
+        self.version = version
+        self.capabilities = capabilities or {}
+        self.toolset = toolset
+        self.level = LEVELS.index(DEFAULT_LEVEL)
+        self.running: dict[Any, asyncio.Task[Any]] = {}
+        self.asked: dict[str, asyncio.Future[Mapping[str, Any]]] = {}
+        self.streams: list[Callable[[bytes], None]] = []
+        self.watched: set[str] = set()
+        self.number = 0
+
+    def tell(self, message: bytes) -> None:
+        """Send something that belongs to no request, where there is a way."""
+        if self.streams:
+            self.streams[0](message)
+
+
+class Peer:
+    """The way back to the sender of one request; transports say how it is sent.
+
+    `level` is the least important log message it wants, None for none at all.
+    """
+
+    __slots__ = ("caller", "capabilities", "era", "level", "session", "toolset", "version")
+
+    def __init__(self, era: Era, version: str, caller: Caller, session: Session | None) -> None:
+        self.era = era
+        self.version = version
+        self.caller = caller
+        self.session = session
+        self.toolset: str | None = session.toolset if session else None
+        self.capabilities: Mapping[str, Any] = session.capabilities if session else {}
+        self.level: int | None = session.level if session else None
+
+    def send(self, message: bytes) -> None:
+        """Send a message that belongs to this request, before its answer."""
+        raise NotImplementedError
+
+    @property
+    def can_be_sent_to(self) -> bool:
+        """Whether anything but the answer reaches this client."""
+        return True
+
+    def can(self, capability: str) -> bool:
+        """Whether the client said that it can be asked for this; `url` is a way of asking, too."""
+        if capability == "url":
+            way = self.capabilities.get("elicitation")
+            return type(way) is dict and "url" in way
+        found = self.capabilities.get(capability)
+        if capability == "elicitation" and type(found) is dict and found:
+            return "form" in found
+        return found is not None
+
+    async def ask(self, method: str, params: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Ask a client of the handshake era, and wait for what it says.
+
+        Raises ConnectionError where it says that it will not answer, or is gone.
+        """
+        session = self.session
+        if session is None or not self.can_be_sent_to:
+            raise ConnectionError("there is no way to ask this client")
+        session.number += 1
+        id_ = f"toolrt-{session.number}"
+        future = session.asked[id_] = asyncio.get_running_loop().create_future()
+        try:
+            self.send(request(id_, method, params))
+            return await future
+        finally:
+            session.asked.pop(id_, None)

@@ -1,0 +1,132 @@
+"""What the tools of one generation are called on the wire, and how each is called and shown.
+
+Made once a generation and toolset; a call looks its tool up here and nowhere else.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from typing import Any
+
+from toolrt.catalog.snapshot import Snapshot, ToolEntry
+from toolrt.core.calls import Caller, Invocation
+from toolrt.core.clock import SystemClock
+from toolrt.dialects.names import LONGEST_MCP, wire_name
+from toolrt.faces.mcp.eras import Era
+from toolrt.manifest.offers import Toolset
+from toolrt.pipeline.stages.find import is_visible
+
+_ALONE = ("http", "command", "shell")
+"""Kinds whose calls never ask the client anything."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shelved:
+    """A tool as MCP clients call it.
+
+    `may_wait` says that a call of it may have to ask somebody, and so may outlast its request.
+    `is_wrapped` says that its values are no objects, and that clients of old get them in one.
+    """
+
+    wire: str
+    entry: ToolEntry
+    may_wait: bool
+    has_schema: bool
+    is_wrapped: bool
+
+
+class Shelf:
+    """The tools of one snapshot that one endpoint offers."""
+
+    def __init__(self, snapshot: Snapshot, is_offered: Callable[[str], bool]) -> None:
+        self.snapshot = snapshot
+        offered = (each for each in snapshot.tools.values() if is_offered(each.name))
+        self.tools = {made.wire: made for made in map(_shelved, offered)}
+        self.is_same_for_all = not any(_may_hide(each.entry) for each in self.tools.values())
+
+    def of(self, name: str) -> Shelved | None:
+        """The tool of that name, by its own or as it is on the wire."""
+        return self.tools.get(name) or self.tools.get(wire_name(name, LONGEST_MCP))
+
+    def seen_by(self, caller: Caller) -> list[Shelved]:
+        """The tools that no rule hides from somebody, by name."""
+        if self.is_same_for_all:
+            return list(self.tools.values())
+        looking = Invocation("", "", {}, caller, SystemClock(), 0.0, 0.0)
+        return [each for each in self.tools.values() if is_visible(each.entry, looking)]
+
+
+def offering(toolset: Toolset | None) -> Callable[[str], bool]:
+    """Which tools an endpoint offers: those of a toolset, or all."""
+    if toolset is None:
+        return lambda _name: True
+    shown, hidden = toolset.tools, toolset.hide
+    return lambda name: _is_among(name, shown) and not _is_among(name, hidden)
+
+
+def document(shelved: Shelved, era: Era) -> dict[str, Any]:
+    """A tool as lists show it."""
+    entry = shelved.entry
+    made: dict[str, Any] = {"name": shelved.wire}
+    if entry.title:
+        made["title"] = entry.title
+    made["description"] = _description(entry)
+    made["inputSchema"] = entry.input_schema
+    if shelved.has_schema and entry.output_schema is not None:
+        made["outputSchema"] = _output_schema(entry.output_schema, shelved, era)
+    made["annotations"] = _annotations(entry)
+    return made
+
+
+def _shelved(entry: ToolEntry) -> Shelved:
+    schema = entry.output_schema
+    is_shown = schema is not None and entry.shaping.to != "user"
+    return Shelved(
+        wire_name(entry.name, LONGEST_MCP),
+        entry,
+        _may_wait(entry),
+        is_shown,
+        schema is not None and schema.get("type") != "object",
+    )
+
+
+def _may_wait(entry: ToolEntry) -> bool:
+    decider = entry.decider
+    if decider is not None and decider.may_ask:
+        return True
+    if entry.hooks is not None:
+        return True
+    return entry.kind not in _ALONE and not getattr(entry.binding, "never_waits", False)
+
+
+def _may_hide(entry: ToolEntry) -> bool:
+    return entry.variants is not None or (entry.decider is not None and entry.decider.may_hide)
+
+
+def _is_among(name: str, patterns: Iterable[str]) -> bool:
+    return any(fnmatchcase(name, pattern) for pattern in patterns)
+
+
+def _description(entry: ToolEntry) -> str:
+    if entry.deprecated is None:
+        return entry.description
+    return f"{entry.description}\n\nDeprecated: {entry.deprecated}"
+
+
+def _output_schema(schema: Mapping[str, Any], shelved: Shelved, era: Era) -> Mapping[str, Any]:
+    if era == "modern" or not shelved.is_wrapped:
+        return schema
+    kept = {key: schema[key] for key in ("$defs", "definitions") if key in schema}
+    inner = {key: value for key, value in schema.items() if key not in kept}
+    return {"type": "object", "properties": {"result": inner}, "required": ["result"], **kept}
+
+
+def _annotations(entry: ToolEntry) -> dict[str, Any]:
+    """What `effect` says; a write may always overwrite, as nobody said that it only adds."""
+    made: dict[str, Any] = {"readOnlyHint": entry.effect == "read"}
+    if entry.effect != "read":
+        made["destructiveHint"] = True
+    made["idempotentHint"] = entry.is_idempotent
+    if entry.kind in {"http", "mcp"}:
+        made["openWorldHint"] = True
+    return made

@@ -1,0 +1,300 @@
+"""MCP over stdio: a line is a message, both ways.
+
+What was read before the input ended is answered, then it is over. Signals end what runs, with its
+children. Nothing but messages is ever written to stdout, whatever tools print.
+"""
+
+import asyncio
+import os
+import select
+import signal
+import threading
+from collections import deque
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+from secrets import token_urlsafe
+from typing import Any
+
+from toolrt import runtime
+from toolrt.core.calls import Caller
+from toolrt.faces.cli.caller import at_terminal
+from toolrt.faces.cli.options import Settings
+from toolrt.faces.exits import Exit
+from toolrt.faces.mcp import eras
+from toolrt.faces.mcp.messages import (
+    INVALID_REQUEST,
+    Message,
+    Wrong,
+    id_of,
+    read,
+)
+from toolrt.faces.mcp.peers import Peer, Session
+from toolrt.faces.mcp.protocol import (
+    Protocol,
+    cancelled,
+    check_envelope,
+    check_version,
+    modern_peer,
+)
+from toolrt.schemas.text import MAX_BYTES
+
+MOST_AT_ONCE = 1000
+_CHUNK = 256 * 1024
+_SURE_BYTES = 4096
+"""A pipe that takes anything at all takes so much at once (PIPE_BUF)."""
+_STDIN = 0
+_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+CallerNow = Callable[[], Caller]
+
+
+class Stdio:
+    """One client at the other end of two descriptors; `caller` says who it is by now."""
+
+    def __init__(self, protocol: Protocol, caller: CallerNow, source: int, sink: int) -> None:
+        self._protocol = protocol
+        self._caller = caller
+        self._own: tuple[Caller, Caller] | None = None
+        self._name = token_urlsafe(12)
+        self._source = source
+        self._out = Lines(sink)
+        self._session = Session()
+        self._session.streams.append(self._out.write)
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._over = asyncio.Event()
+        self._buffer = bytearray()
+        self._is_skipping = False
+
+    async def run(self) -> None:
+        """Serve until the input ends, or a signal comes."""
+        loop = asyncio.get_running_loop()
+        me = asyncio.current_task()
+        for number in _SIGNALS:
+            loop.add_signal_handler(number, self._stop, me)
+        self._protocol.changes.join(self._session)
+        try:
+            self._begin(loop)
+            await self._over.wait()
+            self._end_of_input()
+            while self._tasks:
+                await asyncio.wait(self._tasks)
+        except asyncio.CancelledError:
+            await self._called_off()
+        finally:
+            self._protocol.close()
+            for number in _SIGNALS:
+                loop.remove_signal_handler(number)
+            await self._out.close()
+
+    def _stop(self, me: "asyncio.Task[Any] | None") -> None:
+        if me is not None:
+            me.cancel()
+
+    async def _called_off(self) -> None:
+        """End what runs, and wait for its end."""
+        self._end_of_input()
+        for task in list(self._tasks):
+            task.cancel()
+        while self._tasks:
+            with suppress(asyncio.CancelledError):
+                await asyncio.wait(self._tasks)
+
+    def _begin(self, loop: asyncio.AbstractEventLoop) -> None:
+        try:
+            loop.add_reader(self._source, self._readable, loop)
+        except OSError:  # a file is always ready, and no loop waits for it
+            threading.Thread(target=self._read_all, args=(loop,), daemon=True).start()
+
+    def _readable(self, loop: asyncio.AbstractEventLoop) -> None:
+        try:
+            chunk = os.read(self._source, _CHUNK)
+        except OSError:
+            chunk = b""
+        if chunk:
+            self._take(chunk)
+            return
+        loop.remove_reader(self._source)
+        self._ended()
+
+    def _read_all(self, loop: asyncio.AbstractEventLoop) -> None:
+        while chunk := os.read(self._source, _CHUNK):
+            loop.call_soon_threadsafe(self._take, chunk)
+        loop.call_soon_threadsafe(self._ended)
+
+    def _ended(self) -> None:
+        if self._buffer.strip():
+            self._line(bytes(self._buffer))
+        self._over.set()
+
+    def _take(self, chunk: bytes) -> None:
+        *lines, rest = chunk.split(b"\n")
+        for line in lines:
+            self._buffer += line
+            whole, self._buffer = bytes(self._buffer), bytearray()
+            if self._is_skipping:
+                self._is_skipping = False
+            elif whole.strip():
+                self._line(whole)
+        self._buffer += rest
+        if len(self._buffer) > MAX_BYTES:
+            self._buffer.clear()
+            if not self._is_skipping:
+                too_long = Wrong(INVALID_REQUEST, f"the message is longer than {MAX_BYTES} bytes")
+                self._out.write(too_long.written())
+            self._is_skipping = True
+
+    def _line(self, line: bytes) -> None:
+        try:
+            message = read(line)
+        except Wrong as wrong:
+            self._out.write(wrong.written(id_of(wrong)))
+            return
+        if not message.is_request:
+            if message.method:
+                self._protocol.notified(message, self._session)
+            else:
+                self._protocol.responded(message, self._session)
+            return
+        running = self._session.running
+        if message.id in running or len(running) >= MOST_AT_ONCE:
+            is_twice = message.id in running
+            why = "a request of this `id` is running" if is_twice else "too many requests run"
+            self._out.write(Wrong(INVALID_REQUEST, why).written(message.id))
+            return
+        task = asyncio.ensure_future(self._answer(message))
+        running[message.id] = task
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _answer(self, message: Message) -> None:
+        running = self._session.running
+        try:
+            written = await self._protocol.answer(message, self._peer(message))
+        except Wrong as wrong:
+            written = wrong.written(message.id)
+        except asyncio.CancelledError:
+            written = cancelled().written(message.id)
+        running.pop(message.id, None)
+        self._out.write(written)
+
+    def _peer(self, message: Message) -> Peer:
+        """Who sends this. Raises Wrong for a modern request that does not say enough."""
+        if not eras.is_modern(message.params) and message.method != "server/discover":
+            self._session.caller = self._named()
+            return _Peer(
+                "handshake", self._session.version, self._named(), self._session, self._out
+            )
+        meta = check_envelope(message.params)
+        check_version(meta[eras.VERSION_KEY])
+        peer = _Peer("modern", eras.MODERN, self._named(), None, self._out)
+        modern_peer(peer, meta)
+        return peer
+
+    def _named(self) -> Caller:
+        """The caller, in the one session that this is."""
+        caller = self._caller()
+        if self._own is None or self._own[0] is not caller:
+            self._own = caller, replace(caller, session=caller.session or self._name)
+        return self._own[1]
+
+    def _end_of_input(self) -> None:
+        """Nobody answers any more: let nothing wait for that."""
+        self._protocol.close()
+        for future in list(self._session.asked.values()):
+            if not future.done():
+                future.set_exception(ConnectionError("the client has gone"))
+
+
+class _Peer(Peer):
+    """The way back of one request."""
+
+    __slots__ = ("_out",)
+
+    def __init__(
+        self, era: eras.Era, version: str, caller: Caller, session: Session | None, out: "Lines"
+    ) -> None:
+        super().__init__(era, version, caller, session)
+        self._out = out
+
+    def send(self, message: bytes) -> None:
+        self._out.write(message)
+
+
+class Lines:
+    """Writes lines to a descriptor and never waits for its reader: what it does not take at once
+    is left to a thread.
+    """
+
+    def __init__(self, sink: int) -> None:
+        self._sink = sink
+        self._ready = select.poll()
+        self._ready.register(sink, select.POLLOUT)
+        self._waiting: deque[bytes] = deque()
+        self._writing: asyncio.Future[None] | None = None
+        self._is_over = False
+
+    def write(self, message: bytes) -> None:
+        line = message + b"\n"
+        if self._is_over:
+            return
+        if self._writing is None and len(line) <= _SURE_BYTES and self._ready.poll(0):
+            self._put(line)
+            return
+        self._waiting.append(line)
+        if self._writing is None:
+            self._writing = asyncio.ensure_future(self._drained())
+
+    async def close(self) -> None:
+        """Wait until all is written, or the reader has gone."""
+        if self._writing is not None:
+            await self._writing
+
+    async def _drained(self) -> None:
+        while self._waiting:
+            await asyncio.to_thread(self._put, self._waiting.popleft())
+        self._writing = None
+
+    def _put(self, line: bytes) -> None:
+        rest = memoryview(line)
+        try:
+            while rest:
+                self._ready.poll()
+                rest = rest[os.write(self._sink, rest[:_SURE_BYTES]) :]
+        except BlockingIOError:
+            self._put(bytes(rest))
+        except OSError:  # the reader has gone: nobody is there to be told
+            self._is_over = True
+            self._waiting.clear()
+
+
+def serve_stdio(settings: Settings, *, watch: bool) -> Exit:
+    """Serve the project to whoever started this process, until they are done. Raises ProjectError."""
+    source, sink = _taken_stdin(), settings.screen.out.fileno()
+    asyncio.run(_served(settings.project(), source, sink, watch=watch))
+    return Exit.OK
+
+
+def _taken_stdin() -> int:
+    """Where the input comes from; what runs from now on reads none of it."""
+    source = os.dup(_STDIN)
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, _STDIN)
+    os.close(nothing)
+    return source
+
+
+async def _served(project: Path, source: int, sink: int, *, watch: bool) -> None:
+    async with runtime.open(project, watch=watch) as opened:
+        callers: dict[int, Caller] = {}
+
+        def caller() -> Caller:
+            snapshot = opened.snapshot
+            if snapshot.generation not in callers:
+                callers.clear()
+                callers[snapshot.generation] = at_terminal(snapshot.identities)
+            return callers[snapshot.generation]
+
+        protocol = Protocol(opened, channel="cli")
+        await Stdio(protocol, caller, source, sink).run()

@@ -1,0 +1,145 @@
+"""A vendor's answer in, the messages that go back out: every call of it, through the one door.
+
+Calls are a batch like any other: reads together, everything else in order, all of it bounded.
+"""
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from toolrt.catalog.snapshot import Snapshot, ToolEntry
+from toolrt.core.calls import Caller, Invocation
+from toolrt.core.clock import Clock
+from toolrt.core.results import SCHEMA, ToolResult
+from toolrt.dialects.base import (
+    Dialect,
+    Export,
+    Strict,
+    ToolCall,
+    dialect_named,
+    document_of,
+    export,
+    recognised,
+)
+from toolrt.dialects.content import shown
+from toolrt.dialects.names import WireNames
+from toolrt.pipeline.gateway import Gateway
+from toolrt.pipeline.stages.find import visible
+
+Progress = Callable[[float, float | None, str], None]
+CallMany = Callable[..., Awaitable[list[ToolResult]]]
+
+_LONGEST_ID = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """What became of a vendor's answer: its calls, a result for each, the messages to send back.
+
+    `is_final`: a tool has ended the run, so the model is not asked again.
+    """
+
+    dialect: str
+    calls: tuple[ToolCall, ...]
+    results: tuple[ToolResult, ...]
+    messages: list[dict[str, Any]]
+
+    @property
+    def is_final(self) -> bool:
+        return any(each.final and each.error is None for each in self.results)
+
+    def document(self) -> dict[str, Any]:
+        """JSON-ready."""
+        return {
+            "schema": SCHEMA,
+            "dialect": self.dialect,
+            "final": self.is_final,
+            "messages": self.messages,
+            "results": [shown(each) for each in self.results],
+        }
+
+
+class Responses:
+    """Makes the calls of vendors' answers, and exports the tools that these may name."""
+
+    def __init__(self, gateway: Gateway, clock: Clock, call_many: CallMany) -> None:
+        self._gateway = gateway
+        self._clock = clock
+        self._call_many = call_many
+
+    def export(
+        self, dialect: str, caller: Caller | None = None, *, strict: Strict = "auto"
+    ) -> Export:
+        """The tools for a request of a vendor, as this caller can call them now: none that rules or
+        breakers hide, and none that lacks a secret or a program.
+
+        Raises:
+            RefusedError: there is no such dialect; or `strict` is `always` and a tool cannot be.
+        """
+        tools = offered(self._gateway.snapshot, self._looking(caller), self._gateway)
+        return export(tools, dialect, strict)
+
+    def parse(
+        self, response: object, *, dialect: str | None = None, caller: Caller | None = None
+    ) -> tuple[Dialect, list[ToolCall], WireNames]:
+        """The dialect of an answer, its calls, and the names that the tools of its caller have."""
+        named = dialect_named(dialect) if dialect else None
+        document = response if named and named.IS_TEXT else document_of(response)
+        vendor = named or recognised(document)
+        seen = visible(self._gateway.snapshot, self._looking(caller))
+        names = WireNames((each.name for each in seen), vendor.LONGEST_NAME)
+        return vendor, vendor.parse_calls(document, names), names
+
+    async def turn(
+        self,
+        response: object,
+        *,
+        dialect: str | None = None,
+        caller: Caller | None = None,
+        serial: bool = False,
+        stop_on_error: bool = False,
+        on_progress: Progress | None = None,
+    ) -> Turn:
+        """Make every call of a model's answer, which is an SDK's object, plain data or JSON text.
+
+        `dialect` need not be named where the answer shows it. The rest is as for `call_many`.
+
+        Raises:
+            RefusedError: there is no such dialect, or the answer is none of it (a `ParseError`);
+                nothing ran.
+        """
+        vendor, calls, names = self.parse(response, dialect=dialect, caller=caller)
+        results = await self._call_many(
+            batch_of(calls),
+            caller,
+            serial=serial,
+            stop_on_error=stop_on_error,
+            on_progress=on_progress,
+        )
+        messages = vendor.format_results(calls, results, names)
+        return Turn(vendor.NAME, tuple(calls), tuple(results), messages)
+
+    def _looking(self, caller: Caller | None) -> Invocation:
+        """A call that is never made, by somebody who only looks."""
+        return Invocation("", "", {}, caller or Caller(), self._clock, 0.0, 0.0)
+
+
+def offered(snapshot: Snapshot, looking: Invocation, gateway: Gateway) -> list[ToolEntry]:
+    """The tools that whoever is `looking` can call now, each in the form that it has for them."""
+    return [
+        entry.for_caller(looking)
+        for entry in visible(snapshot, looking)
+        if entry.blocked is None and not gateway.breakers.is_hidden(entry)
+    ]
+
+
+def batch_of(calls: Sequence[ToolCall]) -> list[dict[str, Any]]:
+    """The calls as a batch; the vendor's ids stay where they tell the calls apart."""
+    ids = [each.id for each in calls]
+    are_good = len(set(ids)) == len(ids) and all(
+        each.isprintable() and len(each) <= _LONGEST_ID for each in ids
+    )
+    return [
+        {"tool": each.tool, "arguments": each.arguments, **({"id": each.id} if are_good else {})}
+        for each in calls
+    ]
