@@ -52,7 +52,9 @@ check: $(READY)
 	@echo '== speed'
 	@$(BIN)/python bench/run.py --gate
 	@echo '== tests'
-	@$(BIN)/pytest -q -n $(WORKERS)
+	@$(BIN)/pytest -q -n $(WORKERS) -m 'not conformance'
+	@echo '== conformance'
+	@$(BIN)/pytest -q -m conformance tests/conformance
 
 fmt: $(READY)
 	@$(BIN)/ruff format --quiet .

@@ -73,7 +73,9 @@ LOGIC = _some(
 
 
 def _joined(*parts: st.SearchStrategy[dict[str, Any]]) -> st.SearchStrategy[dict[str, Any]]:
-    return st.tuples(*parts).map(lambda found: {key: v for each in found for key, v in each.items()})
+    return st.tuples(*parts).map(
+        lambda found: {key: v for each in found for key, v in each.items()}
+    )
 
 
 def _leaf() -> st.SearchStrategy[Any]:
@@ -146,6 +148,45 @@ def arguments_schemas(draw: Any) -> dict[str, Any]:
     return {**made, "$defs": defs, **draw(st.sampled_from([{}, {"anyOf": [{"required": []}]}]))}
 
 
+def _closed(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[dict[str, Any]]:
+    @st.composite
+    def drawn(draw: Any) -> dict[str, Any]:
+        names = st.sampled_from(["title", "city", "days", "a_b"])
+        properties = draw(st.dictionaries(names, inner, min_size=1, max_size=3))
+        required = [name for name in properties if draw(st.booleans())]
+        made = {"type": "object", "properties": properties, "required": required}
+        return {**made, "additionalProperties": False, **draw(SAID)}
+
+    return drawn()
+
+
+_LEAVES = st.sampled_from([{"type": "string"}, {"type": "integer"}, {"type": "null"}])
+FITTING = st.recursive(
+    st.one_of(
+        _joined(st.just({"type": "string"}), _some({"maxLength": st.just(4)}), SAID),
+        _joined(st.just({"type": "integer"}), _some({"minimum": st.just(-5)}), SAID),
+        st.sampled_from([{"type": "number"}, {"type": "boolean"}, {"$ref": "#/$defs/Point"}]),
+        st.sampled_from([{"enum": ["a", 1, None]}, {"const": "x"}, {"type": ["string", "null"]}]),
+        st.just({"type": ["integer", "string", "null"]}),
+    ),
+    lambda inner: st.one_of(
+        _closed(inner),
+        inner.map(lambda each: {"type": "array", "items": each}),
+        inner.map(lambda each: {"allOf": [each]}),
+        st.lists(_LEAVES, min_size=1, max_size=3).map(lambda some: {"anyOf": some}),
+    ),
+    max_leaves=5,
+)
+
+
+@st.composite
+def fitting_schemas(draw: Any) -> dict[str, Any]:
+    """The schema of arguments that every vendor can be told."""
+    point = {"type": "object", "properties": {"x": {"type": "number"}}, "required": ["x"]}
+    made = draw(_closed(FITTING))
+    return {**made, "$defs": {"Point": {**point, "additionalProperties": False}}}
+
+
 def values(schema: Any, root: Any, depth: int = 3) -> st.SearchStrategy[Any]:
     """Values that may fit a schema; most do."""
     if not isinstance(schema, dict) or depth == 0:
@@ -159,7 +200,8 @@ def values(schema: Any, root: Any, depth: int = 3) -> st.SearchStrategy[Any]:
         if word in schema:
             return st.one_of(*(values(each, root, depth - 1) for each in schema[word]))
     kinds = schema.get("type", "string")
-    return st.one_of(*(_of_type(k, schema, root, depth) for k in ([kinds] if isinstance(kinds, str) else kinds)))
+    kinds = [kinds] if isinstance(kinds, str) else kinds
+    return st.one_of(*(_of_type(each, schema, root, depth) for each in kinds))
 
 
 def _of_type(kind: str, schema: Any, root: Any, depth: int) -> st.SearchStrategy[Any]:

@@ -5,7 +5,8 @@ from typing import Any
 from manifest.key_case import Bench, Later, Look, Works, Wrong, file
 
 from toolrt.core.calls import Caller
-from toolrt.faces.mcp.messages import Message, Wrong as Refused
+from toolrt.faces.mcp.messages import Message
+from toolrt.faces.mcp.messages import Wrong as Refused
 from toolrt.faces.mcp.peers import Peer
 from toolrt.faces.mcp.protocol import Protocol
 
@@ -108,7 +109,7 @@ PROMPTS: list[Works | Wrong | Later] = [
         prompt("{text: x, arguments: {who: {«description: Whom.»}}}"),
         asked("prompts/list", *LISTED, "arguments", 0, "description"), "Whom.", None),
     Works("file.prompts.arguments.required",
-        prompt("{text: 'To {{ who }}{% if who is not defined %}nobody{% endif %}', arguments: {who: {«required: false»}}}"),
+        prompt("{text: 'To {{ who | default(1) }}', arguments: {who: {«required: false»}}}"),
         asked("prompts/list", *LISTED, "arguments", 0, "required"), False, True),
     Works("file.prompts.arguments.values",
         prompt("{text: x, arguments: {who: {«values: [ada, paul, pia]»}}}"),
@@ -134,7 +135,7 @@ PROMPTS: list[Works | Wrong | Later] = [
         asked("prompts/get", "messages", 0, "content", "text", name="p"), "another", "x"),
     Wrong("file.prompts", file("prompts: §[a]")),
     Wrong("file.prompts file.prompts.text file.prompts.messages file.prompts.tool",
-        prompt("§{title: T}").copy() | file("prompts:\n  §p: {title: T}"), "one-of"),
+        file("prompts:\n  p: §{title: T}"), "one-of"),
     Wrong("file.prompts.title", prompt("{text: x, title: §[a]}")),
     Wrong("file.prompts.description", prompt("{text: x, description: §[a]}")),
     Wrong("file.prompts.arguments", prompt("{text: x, arguments: §[a]}")),
@@ -143,7 +144,7 @@ PROMPTS: list[Works | Wrong | Later] = [
     Wrong("file.prompts.arguments.values", prompt("{text: x, arguments: {a: {values: §b}}}")),
     Wrong("file.prompts.messages.role", prompt("{messages: [{text: x, role: §system}]}"), "invalid-value"),
     Wrong("file.prompts.messages.text", prompt("{messages: [{text: §[x]}]}")),
-    Wrong("file.prompts.text", prompt("{text: '§{{ who }}'}"), "unknown-name"),
+    Wrong("file.prompts.text", prompt("{text: '{{ §who }}'}"), "unknown-name"),
     Wrong("file.prompts.messages.file", prompt("{messages: [{file: §gone.png}]}"), "file-not-found"),
     Wrong("file.prompts.messages.file", prompt("{messages: [{file: §../a.png}]}"), "file-not-found"),
     Wrong("file.prompts.messages.resource", prompt("{messages: [{text: x, resource: §[a]}]}")),
@@ -166,8 +167,7 @@ RESOURCES: list[Works | Wrong | Later] = [
     Works("file.resources.file", resource("{uri: 'a://b', «file: kit.py¦text: x»}"),
         asked(*READ, "mimeType", uri="a://b"), "text/x-python", "text/plain"),
     Works("file.resources.tool",
-        resource("{uri: 'a://{a}/{b}', «tool: c¦text: x»}").copy()
-        | file("resources: {r: {uri: 'a://b', «tool: c¦text: x»}}\ntools: {c: {python: 'kit:where'}}"),
+        resource("{uri: 'a://b', «tool: c¦text: x»}"),
         asked(*READ, "text", uri="a://b"), "another", "x"),
     Works("file.resources.values", resource("{uri: 'a://{b}', text: x«, values: {b: [pa, q]}»}"),
         complete("ref/resource", "b", uri="a://{b}"), ["pa"], []),
@@ -179,7 +179,7 @@ RESOURCES: list[Works | Wrong | Later] = [
     Wrong("file.resources.description", resource("{uri: 'a://b', text: x, description: §[a]}")),
     Wrong("file.resources.type", resource("{uri: 'a://b', text: x, type: §[a]}")),
     Wrong("file.resources.text", resource("{uri: 'a://b', text: §[a]}")),
-    Wrong("file.resources.text", resource("{uri: 'a://b', text: '§${secret:x}'}"), "bad-reference"),
+    Wrong("file.resources.text", resource("{uri: 'a://b', text: §'${secret:x}'}"), "bad-reference"),
     Wrong("file.resources.file", resource("{uri: 'a://b', file: §gone}"), "file-not-found"),
     Wrong("file.resources.tool", resource("{uri: 'a://b', tool: §cc}"), "no-such-tool"),
     Wrong("file.resources.values", resource("{uri: 'a://{b}', text: x, values: {§c: []}}"), "unknown-name"),

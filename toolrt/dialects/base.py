@@ -35,6 +35,8 @@ DIALECTS: Mapping[str, str] = {
 }
 """Dialect -> its module. A new one is one file and one line here."""
 
+_DEEPEST_OBJECTS = 4
+
 CUT_OFF = "{"
 """Stands for arguments that a vendor read in part: JSON that ends too early, and is refused so."""
 
@@ -157,20 +159,29 @@ def recognised(response: Any) -> Dialect:
 
 
 def document_of(response: Any) -> Any:
-    """An answer as plain data: of an SDK's object, of JSON text, or as it is.
+    """An answer as plain data: of an SDK's objects, of JSON text, or as it is.
 
     Raises ParseError for text that is no JSON.
     """
-    dump = getattr(response, "model_dump", None)
-    if dump is not None:
-        return dump(mode="json", exclude_none=True)
     if not isinstance(response, str | bytes):
-        return response
+        return _dumped(response, _DEEPEST_OBJECTS)
     try:
         return parse_json(response)
     except RefusedError as error:
         why = error.message.replace("the arguments are", "the answer is")
         raise ParseError(why, "", hint="hand over the answer as JSON") from None
+
+
+def _dumped(value: Any, depth: int) -> Any:
+    """`value` with the objects of SDKs in it, which stand near the top, as data."""
+    dump = getattr(value, "model_dump", None)
+    if dump is not None:
+        return dump(mode="json", exclude_none=True, warnings=False)
+    if depth and isinstance(value, list):
+        return [_dumped(each, depth - 1) for each in value]
+    if depth and isinstance(value, dict):
+        return {key: _dumped(each, depth - 1) for key, each in value.items()}
+    return value
 
 
 def tool_call(

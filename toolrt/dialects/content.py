@@ -34,6 +34,9 @@ def said(result: ToolResult, names: WireNames) -> str:
         return names.told(_paused(result.text, result.pause))
     if result.text:
         return result.text
+    if blobs(result):
+        parts = result.data if isinstance(result.data, list) else [result.data]
+        return "\n".join(map(_in_words, parts))
     return to_json(result.data).decode()
 
 
@@ -69,6 +72,16 @@ def _blob(value: Any) -> Blob | None:
         if is_block and value.keys() - {"type"} == {media_type, data}:
             return Blob(str(value[media_type]), str(value[data]))
     return None
+
+
+def _in_words(value: Any) -> str:
+    """An item of a value that holds bytes: these are described, and MCP's text is text."""
+    blob = _blob(value)
+    if blob is not None:
+        size = len(blob.base64) * 3 // 4 - blob.base64[-2:].count("=")
+        return f"{blob.media_type}, {size} bytes"
+    is_text = isinstance(value, Mapping) and value.keys() == {"type", "text"}
+    return str(value["text"]) if is_text else to_json(value).decode()
 
 
 def _failed(failure: Failure) -> str:

@@ -112,7 +112,9 @@ def _parts(response: Any) -> tuple[list[Mapping[str, Any]], str | None]:
         first = candidates[0] if isinstance(candidates[0], Mapping) else {}
         reason = first.get("finishReason", first.get("finish_reason"))
         response, at = first.get("content") or {"parts": []}, "candidates[0].content.parts"
-    parts = response.get("parts", []) if isinstance(response, Mapping) else response
+    if isinstance(response, Mapping):
+        response = response.get("parts", [] if "role" in response else None)
+    parts = response
     if not isinstance(parts, list) or not all(isinstance(each, Mapping) for each in parts):
         raise ParseError("the answer has no parts", NAME, at, _SHAPE)
     return parts, reason

@@ -113,8 +113,8 @@ def content(result: ToolResult, names: WireNames) -> list[dict[str, Any]]:
     found = [] if is_failed(result) else blobs(result)
     if not found:
         return [{"type": "text", "text": said(result, names)}]
-    text = [{"type": "text", "text": result.text}] if result.text else []
-    return [*text, *(_part(each, result) for each in found)]
+    text = {"type": "text", "text": said(result, names)}
+    return [text, *(_part(each, result) for each in found)]
 
 
 def export_tools(tools: Sequence[Offered], names: WireNames, strict: Strict = "auto") -> Export:

@@ -51,7 +51,8 @@ def is_response(response: Any) -> bool:
         return False
     if isinstance(response.get("choices"), list):
         return True
-    return response.get("role") == "assistant" and not isinstance(response.get("content"), list)
+    is_of_words = not isinstance(response.get("content"), list)
+    return response.get("role") == "assistant" and (is_of_words or "tool_calls" in response)
 
 
 def parse_calls(response: Any, names: WireNames) -> list[ToolCall]:

@@ -5,7 +5,8 @@ Code is read, and never run: each statement is one call, and its arguments are l
 
 import ast
 import keyword
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from toolrt.core.results import ToolResult
@@ -66,7 +67,8 @@ def parse_calls(response: Any, names: WireNames) -> list[ToolCall]:
         raise ParseError("this is no text", NAME, hint=_SHAPE)
     code = _unfenced(response)
     try:
-        statements = ast.parse(code).body
+        with warnings.catch_warnings(action="ignore"):
+            statements = ast.parse(code).body
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         line = getattr(error, "lineno", None) or 1
         is_cut = line >= code.count("\n") + 1 and "was never closed" in str(error)
@@ -96,11 +98,11 @@ def _unfenced(text: str) -> str:
 def _call(statement: ast.stmt, number: int, names: WireNames) -> ToolCall:
     at = f"line {statement.lineno}"
     value, target = _value(statement)
-    if not isinstance(value, ast.Call):
+    wire = _dotted(value.func) if isinstance(value, ast.Call) else None
+    if not isinstance(value, ast.Call) or wire is None:
         raise ParseError("this is no call", NAME, at, _SHAPE)
     if value.args:
         raise ParseError("an argument has no name", NAME, at, _SHAPE)
-    wire = ast.unparse(value.func)
     try:
         arguments = plain(_arguments(value.keywords))
     except (ValueError, TypeError, NotJsonError, RecursionError, MemoryError):
@@ -116,8 +118,18 @@ def _value(statement: ast.stmt) -> tuple[ast.expr | None, str | None]:
         value = statement.value
     elif isinstance(statement, ast.Assign) and len(statement.targets) == 1:
         value = statement.value
-        target = ast.unparse(statement.targets[0])
+        first = statement.targets[0]
+        target = first.id if isinstance(first, ast.Name) else None
     return value.value if isinstance(value, ast.Await) else value, target
+
+
+def _dotted(node: ast.expr) -> str | None:
+    """The name that is called, as `files.size`; None for what is computed."""
+    parts: list[str] = []
+    while isinstance(node, ast.Attribute):
+        parts.append(node.attr)
+        node = node.value
+    return ".".join([node.id, *reversed(parts)]) if isinstance(node, ast.Name) else None
 
 
 def _arguments(keywords: Iterable[ast.keyword]) -> dict[str, Any]:
@@ -143,7 +155,7 @@ def _stub(name: str, tool: Offered, names: WireNames) -> str:
         signature.append("**others: Any")
     told = f"*, {', '.join(signature)}" if named else ", ".join(signature)
     returns = _type(tool.output_schema, tool.output_schema) if tool.output_schema else "Any"
-    text = "\n".join(_docstring(names.told(tool.description), properties))
+    text = _docstring(names.told(tool.description), properties)
     body = "\n".join(f"    {line}".rstrip() for line in text.split("\n"))
     return f"def {name}({told}) -> {returns}:\n{body}\n    ..."
 
@@ -158,15 +170,15 @@ def _parameter(name: str, schema: Any, is_required: bool, root: Schema) -> str:
     return f"{name}: {kind} = None" if "None" in kind else f"{name}: {kind} | None = None"
 
 
-def _docstring(description: str, properties: Schema) -> Iterator[str]:
-    """The lines of a docstring, in quotes; nothing in it ends it early."""
+def _docstring(description: str, properties: Schema) -> str:
+    """A docstring in its quotes; nothing in it ends it early."""
     lines = [description.strip()]
     told = [(name, _told(each)) for name, each in properties.items()]
     if any(text for _, text in told):
         lines += ["", "Args:", *(f"    {name}: {text}" for name, text in told if text)]
     text = "\n".join(lines).replace("\\", "\\\\").replace('"""', '\\"\\"\\"')
-    is_one_line = "\n" not in text
-    yield f'"""{text}"""' if is_one_line and not text.endswith('"') else f'"""{text}\n"""'
+    text = f'{text[:-1]}\\"' if text.endswith('"') else text
+    return f'"""{text}"""' if "\n" not in text else f'"""{text}\n"""'
 
 
 def _told(schema: Any) -> str:

@@ -27,7 +27,7 @@ def _add(made: dict[str, Any], part: Schema) -> bool:
         if word not in made:
             made[word] = value
             continue
-        if made[word] == value or word in _FIRST_WINS:
+        if word in _FIRST_WINS or (made[word] == value and word != "enum"):  # 1 equals true
             continue
         both = _BOTH.get(word)
         found = both(made[word], value) if both else None

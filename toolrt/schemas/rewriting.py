@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
+from toolrt.schemas.alternatives import NULL, by_type, nullable
 from toolrt.schemas.keywords import ANNOTATIONS, ROLES, TYPE_OF
 from toolrt.schemas.merging import merged
 from toolrt.schemas.profiles import Profile
@@ -22,7 +23,6 @@ _BUILT = frozenset(
 """Words that are looked at one by one."""
 AT_ROOT = ("anyOf", "oneOf", "not", "enum", "const", "if", "then", "else")
 """Words that no vendor takes at the top, where a tool's arguments are an object."""
-NULL = {"type": "null"}
 
 Schema = Mapping[str, Any]
 
@@ -178,7 +178,7 @@ class Rewriting:
         unique = [each for at, each in enumerate(parts) if each not in parts[:at]]
         others = [each for each in unique if each != NULL]
         if len(others) == 1:
-            return others[0] if len(unique) == 1 else self.nullable(others[0])
+            return others[0] if len(unique) == 1 else nullable(others[0], self._profile)
         return {"anyOf": unique}
 
     def _value(self, schema: Schema, path: str, told: list[str]) -> dict[str, Any]:
@@ -191,7 +191,7 @@ class Rewriting:
         if not parts:
             return dict(NULL)
         made = parts[0] if len(parts) == 1 else {"anyOf": parts}
-        return self.nullable(made) if "null" in kinds else made
+        return nullable(made, self._profile) if "null" in kinds else made
 
     def _options(self, schema: Schema, path: str, told: list[str]) -> dict[str, Any]:
         options = [schema["const"]] if "const" in schema else schema["enum"]
@@ -206,19 +206,8 @@ class Rewriting:
             kinds = wanted or list(dict.fromkeys(json_type(each) for each in options))
             rest = {word: each for word, each in schema.items() if word not in {"const", "enum"}}
             return self._value({**rest, "type": kinds}, path, told)
-        made = self._by_type(plain, has_const="const" in schema and self._profile.has_const)
-        return self.nullable(made) if None in options else made
-
-    def _by_type(self, options: list[Any], *, has_const: bool) -> dict[str, Any]:
-        """Values of one type under that type; those of several are alternatives."""
-        by_type: dict[str, list[Any]] = {}
-        for each in options:
-            by_type.setdefault(json_type(each), []).append(each)
-        parts = [
-            {"type": kind, "const": some[0]} if has_const else {"type": kind, "enum": some}
-            for kind, some in by_type.items()
-        ]
-        return parts[0] if len(parts) == 1 else {"anyOf": parts}
+        made = by_type(plain, has_const="const" in schema and self._profile.has_const)
+        return nullable(made, self._profile) if None in options else made
 
     def _of_type(self, kind: str, schema: Schema, path: str, told: list[str]) -> dict[str, Any]:
         made: dict[str, Any] = {"type": kind}
@@ -239,28 +228,46 @@ class Rewriting:
         return made
 
     def _members(self, schema: Schema, made: dict[str, Any], path: str) -> None:
-        required = schema.get("required", [])
         made["properties"] = properties = dict(self._properties(schema, path))
+        required = schema.get("required", ())
         if self._profile.all_required:
-            for name in properties.keys() - set(required):
-                properties[name] = self.nullable(properties[name])
-        others = schema.get("additionalProperties")
-        is_map = others not in {None, False} if not isinstance(others, Mapping) else True
-        is_map = is_map or "patternProperties" in schema
-        if not self._profile.is_strict:
-            if others is False:
-                made["additionalProperties"] = False
-            elif isinstance(others, Mapping):
-                made["additionalProperties"] = self._node(others, f"{path}.*".lstrip("."))
-        else:
-            if is_map or (others is None and not properties):
-                self._general(path, "it takes names that are not known beforehand")
-            made["additionalProperties"] = False
+            for name in [each for each in properties if each not in required]:
+                properties[name] = self._optional(name, properties[name], schema, path)
         every = self._profile.all_required
         made["required"] = [name for name in properties if every or name in required]
         for name in required:
-            if name not in properties and not self.is_refused:
+            if name not in schema.get("properties", {}):
                 self._general(path, f"it requires `{name}`, of which nothing is said")
+        close = self._close if self._profile.is_strict else self._leave_open
+        close(schema, made, path)
+
+    def _optional(
+        self, name: str, inner: dict[str, Any], schema: Schema, path: str
+    ) -> dict[str, Any]:
+        """A member that may be left out: null stands for that."""
+        made = nullable(inner, self._profile)
+        written = schema["properties"][name]
+        default = written.get("default") if isinstance(written, Mapping) else None
+        if made is inner and default is not None:
+            says = "it cannot be left out, for null is a value of its own here"
+            self._change(f"{path}.{name}".lstrip("."), says)
+        return made
+
+    def _close(self, schema: Schema, made: dict[str, Any], path: str) -> None:
+        others = schema.get("additionalProperties")
+        is_map = others not in (None, False) or "patternProperties" in schema
+        if is_map or (others is None and not made["properties"]):
+            self._general(path, "it takes names that are not known beforehand")
+        elif others is None:
+            self._change(path, "it takes no names but these")
+        made["additionalProperties"] = False
+
+    def _leave_open(self, schema: Schema, made: dict[str, Any], path: str) -> None:
+        others = schema.get("additionalProperties")
+        if others is False:
+            made["additionalProperties"] = False
+        elif isinstance(others, Mapping):
+            made["additionalProperties"] = self._node(others, f"{path}.*".lstrip("."))
 
     def _properties(self, schema: Schema, path: str) -> Iterator[tuple[str, dict[str, Any]]]:
         names, required = self._profile.names, schema.get("required", ())
@@ -281,22 +288,6 @@ class Rewriting:
             items = {"anyOf": [*first, *rest]}
         if items is not True or self._profile.is_strict:
             made["items"] = self._node(items, place)
-
-    def nullable(self, made: dict[str, Any]) -> dict[str, Any]:
-        """The schema that takes null as well."""
-        kind = made.get("type")
-        if kind == "null" or NULL in made.get("anyOf", ()):
-            return made
-        if isinstance(kind, list):
-            return made if "null" in kind else {**made, "type": [*kind, "null"]}
-        if kind and self._profile.has_type_lists and "const" not in made:
-            both = {**made, "type": [kind, "null"]}
-            if "enum" in made and type(None) in self._profile.option_types:
-                both["enum"] = [*made["enum"], None]
-            return both
-        inner = {word: value for word, value in made.items() if word != "description"}
-        said = {"description": made["description"]} if "description" in made else {}
-        return {"anyOf": [*inner.get("anyOf", [inner]), dict(NULL)], **said}
 
     def _anything(self, path: str, takes: str) -> dict[str, Any]:
         if self._profile.is_strict:

@@ -90,7 +90,11 @@ async def test_elicitation_sep1034_defaults(context: toolrt.Context) -> str:
         "name": {"type": "string", "default": "John Doe"},
         "age": {"type": "integer", "default": 30},
         "score": {"type": "number", "default": 95.5},
-        "status": {"type": "string", "enum": ["active", "inactive", "pending"], "default": "active"},
+        "status": {
+            "type": "string",
+            "enum": ["active", "inactive", "pending"],
+            "default": "active",
+        },
         "verified": {"type": "boolean", "default": True},
     }
     said = await context.elicit("Please look these over", fields)
@@ -212,10 +216,15 @@ async def greet(name: str) -> str:
     return f"Hello, {name}!"
 
 
-async def slow_compute(seconds: float = 1) -> str:
-    """Takes its time."""
-    await asyncio.sleep(seconds)
-    return f"computed for {seconds} s"
+async def slow_compute(seconds: float = 1, label: str = "") -> str:
+    """Takes its time, and never less than a moment."""
+    await asyncio.sleep(max(seconds, 0.7))
+    return f"computed {label} for {seconds} s"
+
+
+def test_mirrored(region: str) -> str:
+    """Has an argument that clients repeat in a header."""
+    return region
 
 
 async def failing_job() -> str:
@@ -224,19 +233,39 @@ async def failing_job() -> str:
     raise toolrt.ToolError("the job failed")
 
 
+async def protocol_error_job(context: toolrt.Context) -> str:
+    """Takes a while, and then needs what few clients offer."""
+    await asyncio.sleep(1)
+    return str(len(await context.roots()))
+
+
 async def confirm_delete(context: toolrt.Context, filename: str) -> str:
-    """Asks before it pretends to delete."""
+    """Takes a while, and asks before it pretends to delete."""
+    await asyncio.sleep(0.7)
     said = await context.elicit(f"Delete {filename}?", {"confirm": {"type": "boolean"}})
     return f"deleted {filename}" if said.content.get("confirm") else "kept"
 
 
 async def multi_input(context: toolrt.Context) -> str:
-    """Asks two things at once."""
+    """Takes a while, and asks two things at once."""
+    await asyncio.sleep(0.7)
     one, other = await asyncio.gather(
         context.elicit("Your name?", NAME, key="name"),
         context.elicit("Sure?", {"confirm": {"type": "boolean"}}, key="confirm"),
     )
     return f"{one.content.get('name')}: {other.content.get('confirm')}"
+
+
+async def test_tool_with_task(context: toolrt.Context) -> str:
+    """Asks, and then takes a while."""
+    said = await context.elicit("What is your name?", NAME, key="user_name")
+    await asyncio.sleep(1)
+    return f"Hello, {said.content.get('name')}!"
+
+
+async def json_schema_2020_12_tool(**given: Any) -> str:
+    """Tool with JSON Schema 2020-12 features."""
+    return ", ".join(sorted(given))
 
 
 def _resource(uri: str, type_: str, text: str) -> dict[str, Any]:

@@ -198,15 +198,17 @@ async def test_an_edit_on_the_page_is_what_runs() -> None:
     assert call.json()["text"] == "paid ann 2"
 
 
-async def test_a_denial_with_its_reason_reaches_the_caller() -> None:
+async def test_a_denial_is_kept() -> None:
     async with served() as server:
         id_ = await paused(server)
         await logged_in(server)
         said = await decide(server, id_, decision="deny", note="no such person")
+        record = await server.runtime.approvals.get(id_)
         call = await server.call("t.pay", to="ann", amount=3)
 
     assert "Your no is kept." in said.text
-    assert "no such person" in call.json()["detail"]
+    assert record.state == "denied"
+    assert (call.status_code, call.json()["code"]) == (403, "recently-denied")
 
 
 async def test_fields_that_are_asked_for_are_filled_in_on_the_page() -> None:

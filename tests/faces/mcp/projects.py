@@ -1,7 +1,6 @@
 """Projects for the tests of MCP."""
 
 from pathlib import Path
-
 from textwrap import dedent
 
 CODE = '''

@@ -106,7 +106,9 @@ class Raw:
         return await self.ask("tools/call", {"name": name, "arguments": arguments or {}, **params})
 
     @asynccontextmanager
-    async def stream(self, method: str, params: dict[str, Any]) -> AsyncIterator[AsyncIterator[Any]]:
+    async def stream(
+        self, method: str, params: dict[str, Any]
+    ) -> AsyncIterator[AsyncIterator[Any]]:
         """The messages of an answer that is a stream, as they come."""
         headers, body = self.request(method, params)
         async with self.http.stream("POST", self.url, headers=headers, json=body) as response:

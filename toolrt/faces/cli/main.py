@@ -88,7 +88,7 @@ class Toolrt(click.Group):
     def status(self, args: list[str], **more: Any) -> int:
         """Does what `args` say and gives the exit status."""
         more = {"prog_name": "toolrt", **more, "standalone_mode": False}
-        return _ending(lambda: super(Toolrt, self).main(args, **more), args)
+        return ending(lambda: super(Toolrt, self).main(args, **more), args)
 
 
 cli = Toolrt(
@@ -108,7 +108,7 @@ def run() -> NoReturn:
     refuse_hard_exits()
     args = sys.argv[1:]
     wanted = os.environ.get(_COMPLETE)
-    status = _ending(lambda: _complete(wanted), args) if wanted else cli.status(args)
+    status = ending(lambda: _complete(wanted), args) if wanted else cli.status(args)
     said, sys.stdout = sys.stdout, sys.stderr  # what still runs has only talk
     said.flush()
     if data.lost is not None:
@@ -129,7 +129,7 @@ def _unwritten(error: OSError) -> Stop:
     return Stop(Exit.TOOL_FAILED, message, code="output", next_="toolrt doctor")
 
 
-def _ending(work: Callable[[], Any], args: Sequence[str]) -> int:
+def ending(work: Callable[[], Any], args: Sequence[str]) -> int:
     """What `work` returned as a status, or what became of it."""
     try:
         return int(work() or 0)

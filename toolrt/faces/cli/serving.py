@@ -4,8 +4,9 @@ import asyncio
 import os
 import secrets
 import socket
+import sys
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -31,7 +32,11 @@ from toolrt.state import DEFAULT_STATE
 
 if TYPE_CHECKING:
     from toolrt.faces.cli.options import Settings
+    from toolrt.faces.output import Screen
     from toolrt.runtime import Runtime
+
+OnStart = Callable[[Site], None]
+"""Is told once the port is open."""
 
 _DRAIN_S: Final = 30.0
 
@@ -117,27 +122,51 @@ class Opened:
 
 def host(plan: Plan, settings: "Settings") -> Exit:
     """Serve until somebody ends it."""
-    opened = Opened(
-        plan, _taken(plan, settings), secrets.token_urlsafe(32), secrets.token_bytes(32)
-    )
+    key, secret = secrets.token_urlsafe(32), secrets.token_bytes(32)
+    opened = Opened(plan, _taken(plan, settings), key, secret)
     path = path_of(plan.state_folder, opened.port)
     with kept(path, Running(opened.local_url, opened.key, os.getpid())) as is_kept:
 
-        def tell(runtime_: "Runtime") -> None:
-            _tell_start(opened, runtime_, path if is_kept else None, settings)
+        def tell(site: Site) -> None:
+            _tell_start(opened, site.runtime, path if is_kept else None, settings)
 
-        return run_one(opened, settings, tell)
+        if plan.workers == 1:
+            return _run(opened, settings, tell)
+        return _keep(opened, settings, tell)
 
 
-def run_one(opened: Opened, settings: "Settings", on_start: "Callable[[Runtime], None]") -> Exit:
+def _run(opened: Opened, settings: "Settings", on_start: OnStart) -> Exit:
     """Open the project in this process and serve it."""
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
         return runner.run(_served(opened, settings, on_start))
 
 
-async def _served(
-    opened: Opened, settings: "Settings", on_start: "Callable[[Runtime], None]"
-) -> Exit:
+def _keep(opened: Opened, settings: "Settings", tell: OnStart) -> Exit:
+    """Let several processes do so; the first one tells of the start, and of reloads."""
+    from toolrt.faces.cli.main import ending  # noqa: PLC0415 - it has this verb in its table
+    from toolrt.faces.cli.workers import READY, Keeper, joined  # noqa: PLC0415 - most have one process
+
+    has_told = False
+
+    def work(number: int, line: socket.socket) -> int:
+        def started(site: Site) -> None:
+            joined(site, line)
+            line.send(READY)
+            if number == 0 and not has_told:
+                tell(site)
+
+        quiet = settings if number == 0 else replace(settings, screen=_silent(settings.screen))
+        return ending(lambda: _run(opened, quiet, started), sys.argv[1:])
+
+    return Exit(Keeper(work, opened.plan.workers).run())
+
+
+def _silent(screen: "Screen") -> "Screen":
+    """The same, for a process that repeats what another one tells."""
+    return replace(screen, is_quiet=True)
+
+
+async def _served(opened: Opened, settings: "Settings", on_start: OnStart) -> Exit:
     plan = opened.plan
     try:
         async with runtime.open(
@@ -146,7 +175,7 @@ async def _served(
             starting = Starting(plan.is_local, opened.key, at_terminal, plan.host, opened.url)
             site = Site(project, Access(project, starting), opened.secret)
             _tell_reloads(project, settings)
-            await serve(site, opened.listening, plan.drain_s, lambda: on_start(project))
+            await serve(site, opened.listening, plan.drain_s, lambda: on_start(site))
     except runtime.BrokenProjectError as error:
         raise broken(error.compiled, settings) from error
     return Exit.OK

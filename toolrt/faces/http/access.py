@@ -20,6 +20,7 @@ from toolrt.pipeline.gateway import ANONYMOUS
 
 if TYPE_CHECKING:
     from toolrt.faces.http.tokens import Tokens
+    from toolrt.reloading.outcome import Reload
     from toolrt.runtime import Runtime
 
 _MOST_SEEN: Final = 4096
@@ -59,10 +60,10 @@ class Access:
     def __init__(self, runtime: "Runtime", starting: Starting) -> None:
         self.starting = starting
         self._runtime = runtime
-        self._written: ProjectFile | None = None
         self._seen: dict[bytes, Known] = {}
         self._tokens: Tokens | None = None
         self._refresh(runtime.written)
+        runtime.on_reload(self._reloaded)
 
     def page_of(self, approval_id: str) -> str:
         """The page on which people decide about an approval."""
@@ -70,20 +71,19 @@ class Access:
 
     async def caller(self, head: Head) -> Caller:
         """Who sends this, or somebody anonymous. Raises ProblemError for who may not even ask."""
-        written = self._runtime.written
-        if written is not self._written:
-            self._refresh(written)
+        return self.known(head) or self._whole(await self._proven(head[b"authorization"]), head)
+
+    def known(self, head: Head) -> Caller | None:
+        """The same, where it needs no looking up; else None."""
         proof = head.get(b"authorization")
         if proof is None:
             if not self.is_open:
                 raise unauthorized("this server wants to know who calls", _HINT)
-            caller = ANONYMOUS
-        else:
-            known = self._seen.get(proof)
-            if known is None or (known.ends is not _NEVER and known.ends <= time.time()):
-                known = await self._proven(proof)
-            caller = known.caller
-        return self._with_credentials(caller, head) if self._credentials else caller
+            return ANONYMOUS if not self._credentials else self._whole(_NOBODY, head)
+        known = self._seen.get(proof)
+        if known is None or (known.ends is not _NEVER and known.ends <= time.time()):
+            return None
+        return known.caller if not self._credentials else self._whole(known, head)
 
     async def of_key(self, key: str) -> Known:
         """Who logs in with a key or a token. Raises ProblemError."""
@@ -91,15 +91,16 @@ class Access:
 
     def still(self, proof: str) -> Caller | None:
         """Who logged in with that proof before, as they are known now; None where they are not."""
-        written = self._runtime.written
-        if written is not self._written:
-            self._refresh(written)
         caller = self._proofs.get(proof)
         return caller if caller is not None and caller.may else None
 
+    def _reloaded(self, outcome: "Reload") -> None:
+        if outcome.is_new:
+            self._refresh(self._runtime.written)
+
     def _refresh(self, written: ProjectFile) -> None:
         """Know the people of another generation, and nobody of the one before."""
-        self._written, self._seen = written, {}
+        self._seen = {}
         serve = written.serve
         auth = serve.auth if serve is not None else None
         self.is_open = self.starting.is_local and not (auth is not None and auth.required)
@@ -158,13 +159,17 @@ class Access:
             return Known(Caller(principal, may=frozenset()))
         return Known(Caller(principal, claims=claims), ends)
 
-    def _with_credentials(self, caller: Caller, head: Head) -> Caller:
+    def _whole(self, known: Known, head: Head) -> Caller:
+        """The caller with what they brought for services behind tools."""
         brought = {
             name: Secret(value.decode("latin-1"))
             for name, each in self._credentials.items()
             if (value := head.get(each.header.lower().encode())) is not None
         }
-        return replace(caller, credentials=brought) if brought else caller
+        return replace(known.caller, credentials=brought) if brought else known.caller
+
+
+_NOBODY: Final = Known(ANONYMOUS)
 
 
 def needs_known(caller: Caller, head: Head, what: str) -> None:

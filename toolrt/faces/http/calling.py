@@ -4,14 +4,14 @@ An answer is a result, also where the tool failed; what was refused before it ra
 what waits for a person is 202. Whoever hangs up ends their call.
 """
 
-import asyncio
 from typing import TYPE_CHECKING, Any, Final
 
 from pydantic_core import to_json
 
 from toolrt.core.calls import Caller
-from toolrt.core.results import ToolResult
+from toolrt.core.results import SCHEMA, ToolResult
 from toolrt.faces.http.problems import ProblemError, refused
+from toolrt.faces.http.sending import Sending
 from toolrt.faces.http.wire import (
     JSON,
     Receive,
@@ -21,16 +21,19 @@ from toolrt.faces.http.wire import (
     reply,
     whole_body,
 )
+from toolrt.schemas.text import MAX_BYTES
 
 if TYPE_CHECKING:
     from toolrt.faces.http.access import Access
     from toolrt.runtime import Runtime
 
 CALL: Final = "toolrt.call"
-"""Where a request has the task of its call, for the connection to end it."""
+"""Where a request says that it is a call, which ends with the connection."""
 
 GONE: Final = "toolrt.gone"
 _KNOWN: Final = {"arguments"}
+_BEGIN: Final = f'{{"schema":"{SCHEMA}","call_id":"'
+_PLAIN: Final = '"control":{"final":false,"to":"both"},"stats":{"time_ms":'
 _LOCATION: Final = b"/v1/approvals/%b"
 
 
@@ -45,12 +48,17 @@ class Calling:
         self, scope: Scope, receive: Receive, send: Send, name: str, caller: Caller
     ) -> None:
         """Make the call that the request asks for, and answer it. Raises ProblemError."""
-        arguments = arguments_of(json_object(await whole_body(receive)))
-        scope[CALL] = asyncio.current_task()
+        body = send.body() if type(send) is Sending else None
+        if body is None or len(body) > MAX_BYTES:
+            body = await whole_body(receive)
+        arguments = arguments_of(json_object(body))
+        scope[CALL] = True
         result = await self._runtime.call(name, arguments, caller)
-        scope[CALL] = None
+        scope[CALL] = False
         if result.status == "success":
-            await reply(send, 200, to_json(result.document()))
+            made = body_of(result)
+            if type(send) is not Sending or not send.at_once(made):
+                await reply(send, 200, made)
             return
         await self.reply(send, result, caller)
 
@@ -69,12 +77,31 @@ class Calling:
 
 def arguments_of(body: dict[str, Any]) -> Any:
     """The arguments of a body. Raises ProblemError for one that says something else, too."""
+    if len(body) == 1 and "arguments" in body:
+        return body["arguments"]
     if body.keys() <= _KNOWN:
         return body.get("arguments", {})
     odd = next(name for name in body if name not in _KNOWN)
     hint = 'arguments of the tool stand inside: {"arguments": {"name": "value"}}'
     message = f"the body has `{odd[:80]}`, and only `arguments` is known"
     raise ProblemError(400, "invalid-body", message, hint=hint)
+
+
+def body_of(result: ToolResult) -> bytes:
+    """The document of a result that is well, as JSON; most are as plain as can be."""
+    if result.context or result.for_user is not None or result.final or result.to != "both":
+        return to_json(result.document())
+    return b"".join(
+        (
+            f'{_BEGIN}{result.call_id}","tool":"{result.tool}","status":"success","text":'.encode(),
+            to_json(result.text) if result.text else b'""',
+            b',"data":',
+            to_json(result.data),
+            f',{_PLAIN}{round(result.time_s * 1000, 3)},"attempts":{result.attempts},"cached":'
+            f'{"true" if result.cached else "false"}}},"context":{{"generation":'
+            f'{result.generation},"untrusted":true}}}}'.encode(),
+        )
+    )
 
 
 def document_of(result: ToolResult, caller: Caller, access: "Access") -> dict[str, Any]:

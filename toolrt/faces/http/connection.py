@@ -9,10 +9,11 @@ import asyncio
 from typing import TYPE_CHECKING, Any, Final
 
 import httptools
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 from toolrt.faces.http.calling import CALL, GONE
 from toolrt.faces.http.problems import MEDIA, ProblemError
+from toolrt.faces.http.sending import Sending
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -21,6 +22,7 @@ MOST: Final = 1000
 """Connections at one time."""
 
 SILENT_S: Final = 10.0
+IDLE_S: Final = 75.0
 _WHOLE_S: Final = 60.0
 _LOOK_S: Final = 1.0
 _MOST_HEAD: Final = 64 * 1024
@@ -33,6 +35,9 @@ class Connection(HttpToolsProtocol):
 
     since: float | None = None
     heard: float = 0.0
+    running: asyncio.Task[None] | None = None
+    current: RequestResponseCycle | None = None
+    is_head: bool = False
     head_bytes: int = 0
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn's
@@ -52,34 +57,51 @@ class Connection(HttpToolsProtocol):
             self.since = self.heard
         try:
             super().data_received(data)
-        except httptools.HttpParserCallbackError:  # a URL or a head that is none
+        except httptools.HttpParserCallbackError:  # a URL that is none
             self.send_400_response("this is no HTTP request")
+        if self.is_head:
+            self.head_bytes += len(data)
+            if self.head_bytes > _MOST_HEAD:
+                self.send_400_response("the head is too long")
 
     def on_message_begin(self) -> None:
         super().on_message_begin()
-        self.head_bytes = 0
+        self.is_head, self.head_bytes = True, 0
         self.since = self.heard
 
-    def on_url(self, url: bytes) -> None:
-        self._count(len(url))
-        super().on_url(url)
+    def on_headers_complete(self) -> None:
+        self.is_head = False
+        super().on_headers_complete()
 
-    def on_header(self, name: bytes, value: bytes) -> None:
-        self._count(len(name) + len(value))
-        super().on_header(name, value)
+    def _start_asgi_task(self, cycle: RequestResponseCycle, app: Any) -> None:
+        cycle.send = Sending(cycle)  # type: ignore[assignment,method-assign]  # it stands before it
+        self.current = cycle
+        self.running = task = self.loop.create_task(cycle.run_asgi(app))
+        task.add_done_callback(self.tasks.discard)
+        self.tasks.add(task)
 
     def on_message_complete(self) -> None:
         super().on_message_complete()
         self.since = None
 
+    def on_response_complete(self) -> None:
+        """As uvicorn's, but without a timer for each answer: `watch` looks for who idles."""
+        self.server_state.total_requests += 1
+        if self.transport.is_closing():
+            return
+        self.heard = self.loop.time()
+        self.flow.resume_reading()
+        if self.pipeline:
+            self._start_asgi_task(*self.pipeline.pop())
+
     def connection_lost(self, exc: Exception | None) -> None:
-        cycle = self.cycle
+        cycle = self.current
         super().connection_lost(exc)
         if cycle is not None and not cycle.response_complete:
+            cycle.disconnected = True
             cycle.scope[GONE] = True  # type: ignore[typeddict-unknown-key]  # an own word in the scope
-            running: Any = cycle.scope.get(CALL)
-            if running is not None:
-                running.cancel()
+            if self.running is not None and cycle.scope.get(CALL):
+                self.running.cancel()
 
     def send_400_response(self, msg: str) -> None:
         problem = ProblemError(400, "bad-request", msg.rstrip("."), hint="send HTTP/1.1")
@@ -89,19 +111,17 @@ class Connection(HttpToolsProtocol):
 
     def is_late(self, now: float) -> bool:
         """Whether what should arrive does not."""
-        if self.since is None or self.flow.read_paused:
+        if self.flow.read_paused:
             return False
+        if self.since is None:
+            is_idle = self.cycle is not None and self.cycle.response_complete
+            return is_idle and now - self.heard > IDLE_S
         return now - self.heard > SILENT_S or now - self.since > self._patience_s()
 
     def _patience_s(self) -> float:
         """A head must be there in ten seconds, however steadily it drips."""
         is_body = self.cycle is not None and not self.cycle.response_complete
         return _WHOLE_S if is_body else SILENT_S
-
-    def _count(self, size: int) -> None:
-        self.head_bytes += size
-        if self.head_bytes > _MOST_HEAD:
-            raise ValueError("the head is too long")
 
 
 def plain_answer(problem: ProblemError) -> bytes:

@@ -5,7 +5,6 @@ must hold for all of them is looked at here, once, before any of them.
 """
 
 import asyncio
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 from urllib.parse import unquote
 
@@ -19,7 +18,8 @@ from toolrt.faces.http.wire import ClientGoneError, reply_problem
 
 if TYPE_CHECKING:
     from toolrt.faces.http.site import Site
-    from toolrt.faces.http.wire import App, Receive, Scope, Send
+    from toolrt.faces.http.wire import App, Head, Receive, Scope, Send
+    from toolrt.reloading.outcome import Reload
 
 TOOLSET: Final = "toolrt.toolset"
 """Where a request to MCP has the name of its toolset; None for all tools."""
@@ -30,6 +30,7 @@ _MCP: Final = b"/mcp"
 _PAGES: Final = (b"/login", b"/logout", b"/approvals")
 _BEGINNING = len(_CALLS)
 _END = -len(_CALL)
+_SHORTEST = len(_CALLS) + len(_CALL)
 
 
 class Door:
@@ -41,13 +42,28 @@ class Door:
         self._calling = Calling(site.runtime, site.access)
         self._rest = rest
         self._mcp = mcp
-        self._guards_of: Callable[[], Guards] = _Guarding(site).guards
+        self._guards = self._guarding()
+        site.runtime.on_reload(self._reloaded)
 
     async def __call__(self, scope: "Scope", receive: "Receive", send: "Send") -> None:
         if scope["type"] != "http":
             raise ProblemError(400, "bad-request", "only HTTP is spoken here")
         try:
-            await self._answer(scope, receive, send)
+            head, path = head_of(scope["headers"]), scope["raw_path"]
+            is_call = path.startswith(_CALLS) and path.endswith(_CALL) and len(path) > _SHORTEST
+            if not is_call or scope["method"] != "POST":
+                await self._otherwise(scope, receive, send, head, path)
+                return
+            self._guards.check("POST", head)
+            check_json(head)
+            caller = self._access.known(head) or await self._access.caller(head)
+            if scope["query_string"] or b"idempotency-key" in head:
+                scope[CALLER], scope[HEAD] = caller, head
+                await self._rest(scope, receive, send)
+                return
+            name = path[_BEGINNING:_END].decode("ascii")
+            name = unquote(name) if "%" in name else name
+            await self._calling.answer(scope, receive, send, name, caller)
         except ProblemError as problem:
             await reply_problem(send, problem)
         except ClientGoneError:
@@ -59,35 +75,37 @@ class Door:
             logs.BUGS.exception("a bug ended a request to %s", scope["path"])
             await self._say_sorry(send)
 
-    async def _answer(self, scope: "Scope", receive: "Receive", send: "Send") -> None:
-        head, path = head_of(scope["headers"]), scope["raw_path"]
+    async def _otherwise(
+        self, scope: "Scope", receive: "Receive", send: "Send", head: "Head", path: bytes
+    ) -> None:
+        """Everything but a call by REST."""
+        scope[HEAD] = head
         if path in PROBES:
-            scope[HEAD] = head
             await self._rest(scope, receive, send)
             return
-        self._guards_of().check(scope["method"], head)
+        self._guards.check(scope["method"], head)
         if _is_page(path):
-            scope[HEAD] = head
             await self._rest(scope, receive, send)
             return
-        caller = await self._access.caller(head)
+        scope[CALLER] = await self._access.caller(head)
         if path.startswith(_MCP) and (len(path) == len(_MCP) or path[len(_MCP)] == _SLASH):
-            scope[CALLER], scope[HEAD] = caller, head
             scope[TOOLSET] = unquote(path[len(_MCP) + 1 :].decode("ascii")) or None
             await self._mcp(scope, receive, send)
             return
-        is_post = scope["method"] == "POST"
-        if is_post:
+        if scope["method"] == "POST":
             check_json(head)
-        is_call = is_post and path.startswith(_CALLS) and path.endswith(_CALL)
-        if is_call and not scope["query_string"] and b"idempotency-key" not in head:
-            name = path[_BEGINNING:_END].decode("ascii")
-            await self._calling.answer(
-                scope, receive, send, unquote(name) if "%" in name else name, caller
-            )
-            return
-        scope[CALLER], scope[HEAD] = caller, head
         await self._rest(scope, receive, send)
+
+    def _guarding(self) -> Guards:
+        """The guards of the generation in force."""
+        own, serve = self._site.access.starting, self._site.runtime.written.serve
+        if serve is None:
+            return Guards([own.host], (), own.url)
+        return Guards([own.host, *serve.hosts], serve.origins, own.url)
+
+    def _reloaded(self, outcome: "Reload") -> None:
+        if outcome.is_new:
+            self._guards = self._guarding()
 
     async def _say_sorry(self, send: "Send") -> None:
         hint = "this is a bug of toolrt; the operator's log has the details"
@@ -104,28 +122,6 @@ _SLASH = ord("/")
 def _is_page(path: bytes) -> bool:
     """Whether a person looks at it with a browser, who is known by a cookie."""
     return path.startswith(_PAGES) and path.split(b"/", 2)[1] in {b"login", b"logout", b"approvals"}
-
-
-class _Guarding:
-    """The guards of the generation in force."""
-
-    def __init__(self, site: "Site") -> None:
-        self._site = site
-        self._written = site.runtime.written
-        self._made = self._make()
-
-    def guards(self) -> Guards:
-        written = self._site.runtime.written
-        if written is not self._written:
-            self._written, self._made = written, self._make()
-        return self._made
-
-    def _make(self) -> Guards:
-        serve = self._written.serve
-        own = self._site.access.starting
-        if serve is None:
-            return Guards([own.host], (), own.url)
-        return Guards([own.host, *serve.hosts], serve.origins, own.url)
 
 
 async def no_mcp(scope: "Scope", receive: "Receive", send: "Send") -> None:

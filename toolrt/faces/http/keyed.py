@@ -60,7 +60,7 @@ def routes(site: Site) -> list[Route]:
         wanted = _Wanted(request.path_params["name"], arguments, caller, min(wait_s, _MOST_WAIT_S))
         key = head_of(request).get(KEY)
         if key is None:
-            request.scope[CALL] = asyncio.current_task()
+            request.scope[CALL] = True
             return calls.response(await calls.made(wanted), caller)
         return await calls.keyed(wanted, key)
 

@@ -19,7 +19,6 @@ from toolrt.faces.http.connection import Connection, watch
 from toolrt.faces.http.site import Site
 
 BACKLOG: Final = 1024
-_KEEP_ALIVE_S: Final = 75
 _HUP: Final = signal.SIGHUP
 _ENDS: Final = (signal.SIGTERM, signal.SIGINT)
 
@@ -72,9 +71,9 @@ async def serve(
         loop="none",
         log_config=None,
         access_log=False,
+        proxy_headers=False,
         server_header=False,
         backlog=BACKLOG,
-        timeout_keep_alive=_KEEP_ALIVE_S,
         timeout_graceful_shutdown=max(1, round(drain_s)),
     )
     server = _Server(config)

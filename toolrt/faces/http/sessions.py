@@ -1,7 +1,7 @@
 """Who a browser belongs to: a signed cookie, for some hours and one start of the server.
 
-It names the proof of a login, and nothing that could stand in for it; who that is now, and what they
-may do, is looked up each time. Forms carry a token that belongs to the cookie.
+It names the proof of a login, and nothing that could stand in for it; who that is now, and what
+they may do, is looked up each time. Forms carry a token that belongs to the cookie.
 """
 
 import hmac

@@ -7,6 +7,7 @@ from pydantic_core import from_json
 
 from toolrt.core.errors import RefusedError
 from toolrt.faces.http.problems import MEDIA, ProblemError
+from toolrt.faces.http.sending import Sending
 from toolrt.schemas.plain import MAX_DEPTH
 from toolrt.schemas.text import MAX_BYTES, parse_json
 
@@ -19,6 +20,7 @@ Head = dict[bytes, bytes]
 """The headers of a request by name, in small letters."""
 
 JSON: Final = b"application/json"
+_SMALL: Final = 2 * MAX_DEPTH
 _TOO_LARGE = f"the body is larger than {MAX_BYTES} bytes"
 
 
@@ -35,6 +37,9 @@ async def reply(
 ) -> None:
     """A whole answer."""
     head = [(b"content-type", media), (b"content-length", b"%d" % len(body)), *headers]
+    if type(send) is Sending:
+        await send.whole(status, head, body)
+        return
     await send({"type": "http.response.start", "status": status, "headers": head})
     await send({"type": "http.response.body", "body": body})
 
@@ -84,11 +89,11 @@ def json_object(body: bytes) -> dict[str, Any]:
 
 
 def _quick(body: bytes) -> Any:
-    """The value where nothing about it can be doubted: a colon for each name, and few brackets.
+    """The value where nothing about it can be doubted: it is small, and has a colon for each name.
 
-    Whether a name was given twice, only the slow way knows: it needs a colon more than names.
+    Whether a name was given twice, only the slow way knows: that needs a colon more than names.
     """
-    if body.count(b"{") + body.count(b"[") > MAX_DEPTH:
+    if len(body) > _SMALL and body.count(b"{") + body.count(b"[") > MAX_DEPTH:
         return None
     try:
         value = from_json(body, allow_inf_nan=False)

@@ -13,7 +13,9 @@ from typing import Any
 from toolrt.core.client import Elicited, Question, elicited
 from toolrt.core.errors import CallError, RefusedError
 from toolrt.core.results import Pause, ToolResult
+from toolrt.faces.mcp.contents import words_of
 from toolrt.faces.mcp.lines import Line
+from toolrt.faces.mcp.tasks import offers_tasks
 from toolrt.pipeline.approvals import Channel
 from toolrt.runtime import Runtime
 from toolrt.stores.approvals import Approval
@@ -48,6 +50,8 @@ class Desk:
                 return await self._by_form(result, pause, line)
             if pause.url is not None and line.peer.can("url"):
                 return await self._by_page(result, pause, line)
+            if offers_tasks(line.peer):
+                return await self._by_waiting(result, pause, line)
         except (CallError, StoreError) as error:
             return _noted(result, error.message)
         return result
@@ -99,6 +103,13 @@ class Desk:
         record = await self._approvals.wait(pause.approval_id, WAIT_S)
         if record.state == "pending":
             return result
+        return await self._run(record, line)
+
+    async def _by_waiting(self, result: ToolResult, pause: Pause, line: Line) -> ToolResult:
+        """A task waits for as long as its question is open."""
+        line.status = words_of(result)
+        record = await self._approvals.wait(pause.approval_id)
+        line.status = ""
         return await self._run(record, line)
 
     async def _run(self, record: Approval, line: Line) -> ToolResult:

@@ -28,19 +28,18 @@ from toolrt.faces.mcp.messages import (
 from toolrt.faces.mcp.parking import Lot, Parked, named
 from toolrt.faces.mcp.peers import Peer
 from toolrt.faces.mcp.shelves import Shelf, Shelved
+from toolrt.faces.mcp.tasks import AFTER_S, Finish, Tasks, offers_tasks
 from toolrt.runtime import Progress, Runtime
-
-Finish = Callable[[ToolResult], dict[str, Any]]
-"""What a result becomes on the wire. Raises Wrong."""
 
 
 class Calls:
-    """The calls of one server."""
+    """The calls of one server. A `Finish` makes what a result is on the wire; it raises Wrong."""
 
     def __init__(self, runtime: Runtime, desk: Desk, lot: Lot) -> None:
         self._runtime = runtime
         self._desk = desk
         self.lot = lot
+        self.tasks = Tasks()
 
     async def call(self, message: Message, peer: Peer, shelf: Shelf) -> bytes:
         """The answer to tools/call. Raises Wrong."""
@@ -74,72 +73,77 @@ class Calls:
             return finish(result) if finish else result_of(_known(result), shelved, era)
 
         def begun(line: Line) -> Awaitable[ToolResult]:
-            return self._whole(shelved, arguments, line, message)
+            return self._whole(shelved, arguments, line)
 
-        result = await self._rounds(message, peer, begun, may_repeat=_may_repeat(shelved))
-        return answer(message.id, result if isinstance(result, dict) else finished(result))
+        parked = self._parked(message, peer, begun, may_repeat=_may_repeat(shelved))
+        parked.line.token = _token(message.params.get("_meta"))
+        can_wait = finish is None and offers_tasks(peer)
+        is_over = await self._waited(parked, AFTER_S if can_wait else None)
+        if is_over:
+            return answer(message.id, finished(parked.task.result()))
+        if can_wait and not parked.line.open:
+            return answer(message.id, self.tasks.adopt(parked, finished, peer))
+        return answer(message.id, self._asked(parked, message, peer))
 
     def progress(self, meta: Any, peer: Peer) -> Progress | None:
         """What tells the client how far a call is, where it asked for that with a token."""
-        token = meta.get("progressToken") if type(meta) is dict else None
-        if type(token) not in {str, int}:
-            return None
-        return Progresses(token, peer)
+        token = _token(meta)
+        return None if token is None else Progresses(peer, token)
 
     async def _whole(
-        self, shelved: Shelved, arguments: Mapping[str, Any], line: Line, message: Message
+        self, shelved: Shelved, arguments: Mapping[str, Any], line: Line
     ) -> ToolResult:
         """A call with all that people have to say to it."""
         CLIENT.set(line)
-        meta = message.params.get("_meta")
-        progress = self.progress(meta, line.peer) if meta else None
         name, caller = shelved.entry.name, line.peer.caller
-        result = await self._runtime.call(name, arguments, caller, progress)
+        result = await self._runtime.call(name, arguments, caller, Progresses(line))
         return result if result.pause is None else await self._desk.decided(result, line)
 
-    async def _rounds(
+    def _parked(
         self,
         message: Message,
         peer: Peer,
         begin: Callable[[Line], Awaitable[ToolResult]],
         *,
         may_repeat: bool,
-    ) -> ToolResult | dict[str, Any]:
-        """The result of a call, or what its client is asked before it goes on."""
+    ) -> Parked:
+        """The call of a request: the one that waits for it, or a new one. Raises Wrong."""
         params = message.params
-        given = _given(params)
-        state, parked = params.get("requestState"), None
-        what = "" if peer.era == "handshake" else named(message.method, params, peer.caller)
-        if state is not None:
-            opened = self.lot.opened(state, what)
+        given, state = _given(params), params.get("requestState")
+        if state is not None and peer.era == "modern":
+            opened = self.lot.opened(state, named(message.method, params, peer.caller))
             parked = self.lot.take(opened)
-            if parked is None and not may_repeat:
+            if parked is not None:
+                parked.line.peer = peer
+                parked.line.answer(given)
+                return parked
+            if not may_repeat:
                 raise Wrong(INVALID_PARAMS, "the call does not wait any more: make it anew")
             given = {**opened.answers, **given}
-        if parked is None:
-            line = Line(peer, given)
-            parked = Parked(asyncio.ensure_future(begin(line)), line)
-        else:
-            parked.line.peer = peer
-            parked.line.answer(given)
-        return await self._round(parked, what)
+        line = Line(peer, given)
+        return Parked(asyncio.ensure_future(begin(line)), line)
 
-    async def _round(self, parked: Parked, what: str) -> ToolResult | dict[str, Any]:
+    async def _waited(self, parked: Parked, timeout_s: float | None) -> bool:
+        """Whether the call is over; else it asks something, or has taken so long already.
+
+        It is cancelled with whoever waits for it.
+        """
         task, line = parked.task, parked.line
-        if line.peer.era == "handshake":
-            return await _awaited(task)
-        ended = line.round()
+        ends = {task} if line.peer.era == "handshake" else {task, line.round()}
         try:
-            await asyncio.wait({task, ended}, return_when=asyncio.FIRST_COMPLETED)
+            first = asyncio.FIRST_COMPLETED
+            await asyncio.wait(ends, return_when=first, timeout=timeout_s)
         except asyncio.CancelledError:
             task.cancel()
             await asyncio.wait({task})
             raise
-        if task.done():
-            return task.result()
-        state = self.lot.park(parked, what)
-        made = {"resultType": "input_required", "inputRequests": line.requests()}
-        return {**complete(made, "modern"), "resultType": "input_required", "requestState": state}
+        return task.done()
+
+    def _asked(self, parked: Parked, message: Message, peer: Peer) -> dict[str, Any]:
+        """What a client is asked before the call goes on."""
+        state = self.lot.park(parked, named(message.method, message.params, peer.caller))
+        made = complete({"inputRequests": parked.line.requests()}, "modern")
+        return {**made, "resultType": "input_required", "requestState": state}
 
     def _otherwise(self, name: Any, shelf: Shelf, peer: Peer) -> Shelved:
         """The tool of that name with its dot. Raises Wrong where there is none; the log is told."""
@@ -155,36 +159,36 @@ class Calls:
 
 
 class Progresses:
-    """Tells a client of progress: always more than before, as the protocol wants it."""
+    """Tells a client of progress: always more than before, as the protocol wants it.
 
-    __slots__ = ("_peer", "_so_far", "_token")
+    `to` has the client as its `peer`, and without `token` of our own, the token that it gave.
+    """
 
-    def __init__(self, token: str | int, peer: Peer) -> None:
+    __slots__ = ("_so_far", "_to", "_token")
+
+    def __init__(self, to: Peer | Line, token: str | int | None = None) -> None:
+        self._to = to
         self._token = token
-        self._peer = peer
         self._so_far = float("-inf")
 
     def __call__(self, done: float, total: float | None, text: str) -> None:
-        if done <= self._so_far or not self._peer.can_be_sent_to:
+        peer, token = self._to.peer, self._token
+        if token is None and isinstance(self._to, Line):
+            token = self._to.token
+        if token is None or done <= self._so_far or not peer.can_be_sent_to:
             return
         self._so_far = done
-        params: dict[str, Any] = {"progressToken": self._token, "progress": done}
+        params: dict[str, Any] = {"progressToken": token, "progress": done}
         if total is not None:
             params["total"] = total
         if text:
             params["message"] = text
-        self._peer.send(notification("notifications/progress", params))
+        peer.send(notification("notifications/progress", params))
 
 
-async def _awaited(task: "asyncio.Task[ToolResult]") -> ToolResult:
-    """What a task comes to; it is cancelled with its waiter, which waits for its end."""
-    try:
-        return await asyncio.shield(task)
-    except asyncio.CancelledError:
-        if not task.done():
-            task.cancel()
-            await asyncio.wait({task})
-        raise
+def _token(meta: Any) -> str | int | None:
+    token = meta.get("progressToken") if type(meta) is dict else None
+    return token if type(token) in {str, int} else None
 
 
 def _given(params: Mapping[str, Any]) -> dict[str, Any]:

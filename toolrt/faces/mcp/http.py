@@ -12,7 +12,7 @@ from typing import Any
 
 from toolrt.core.calls import Caller
 from toolrt.faces.mcp import eras
-from toolrt.faces.mcp.envelopes import check_headers
+from toolrt.faces.mcp.envelopes import check_headers, check_mirrored
 from toolrt.faces.mcp.messages import (
     INVALID_REQUEST,
     METHOD_NOT_FOUND,
@@ -128,10 +128,24 @@ class McpEndpoint:
             check_headers(message, meta, exchange.headers, raw_headers)
             check_version(meta[eras.VERSION_KEY])
             modern_peer(exchange, meta)
+            if message.method == "tools/call":
+                self._check_mirrored(message, exchange, raw_headers)
         except Wrong as wrong:
             await exchange.refuse(_STATUS.get(wrong.code, _BAD), wrong, message.id)
             return
         await self._answer(exchange, message, ends_with_client=True)
+
+    def _check_mirrored(
+        self, message: Message, exchange: "_Exchange", raw: list[tuple[bytes, bytes]]
+    ) -> None:
+        """Raise Wrong where a header that repeats an argument says something else."""
+        shelf = self.protocol.shelf(exchange.toolset)
+        if not shelf.has_mirrored:
+            return
+        shelved = shelf.of(str(message.params.get("name")))
+        if shelved is not None and shelved.mirrored:
+            arguments = message.params.get("arguments")
+            check_mirrored(arguments, shelved.mirrored, exchange.headers, raw)
 
     async def _of_old(
         self,
@@ -300,11 +314,13 @@ class _Exchange(Peer):
         await self.end(wrong.written(id_), status)
 
     async def end(self, body: bytes, status: int = 200) -> None:
-        """Send the answer."""
+        """Send the answer; nothing is sent after it."""
         if self._pump is None:
+            self._is_gone = True
             await self.respond(status, body, _JSON)
             return
         self.send(body)
+        self._is_gone = True
         self._enqueue(None)
         await self._pump
 

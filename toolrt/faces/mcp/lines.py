@@ -20,16 +20,19 @@ _LIKE = {"warn": "warning", "fatal": "critical", "trace": "debug"}
 
 
 class Line:
-    """What `toolrt.Context` reaches. `peer` is who made the round that runs; `given` are answers
-    that came ahead of their questions, by key.
+    """What `toolrt.Context` reaches. `peer` is who made the round that runs, and `token` what it
+    calls the progress; `given` are answers that came ahead of their questions, by key. `status`
+    says what the call waits for, in words.
     """
 
-    __slots__ = ("_round", "answered", "given", "open", "peer")
+    __slots__ = ("_round", "answered", "given", "open", "peer", "status", "token")
 
     def __init__(self, peer: Peer, given: Answers | None = None) -> None:
         self.peer = peer
         self.given = given or {}
         self.answered: Answers = {}
+        self.token: str | int | None = None
+        self.status = ""
         self.open: dict[str, tuple[Question, asyncio.Future[Mapping[str, Any]]]] = {}
         self._round: asyncio.Future[None] | None = None
 

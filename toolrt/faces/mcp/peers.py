@@ -75,6 +75,11 @@ class Peer:
         self.capabilities: Mapping[str, Any] = session.capabilities if session else {}
         self.level: int | None = session.level if session else None
 
+    @property
+    def peer(self) -> "Peer":
+        """Itself, where a line may be that changes its peer."""
+        return self
+
     def send(self, message: bytes) -> None:
         """Send a message that belongs to this request, before its answer."""
         raise NotImplementedError

@@ -63,6 +63,7 @@ class Protocol:
         self._calls = Calls(runtime, Desk(runtime, page_of, channel), self._lot)
         self._page = {} if page is None else {"page": page}
         self._shelves: dict[str | None, tuple[Shelf, Lists]] = {}
+        self.tasks = self._calls.tasks
         self.library = Library(runtime, self._calls)
         self.changes = Changes(self)
 
@@ -111,6 +112,7 @@ class Protocol:
         """End the calls that wait for clients, and tell of nothing any more."""
         self.changes.close()
         self._lot.close()
+        self.tasks.close()
 
     def _of_now(self, toolset: str | None) -> tuple[Shelf, Lists]:
         snapshot = self.runtime.snapshot
@@ -148,12 +150,14 @@ class Protocol:
 
 def capabilities(era: eras.Era) -> dict[str, Any]:
     """What the server can do."""
+    extensions = {"extensions": {eras.TASKS: {}}} if era == "modern" else {}
     return {
         "tools": {"listChanged": True},
         "prompts": {"listChanged": True},
         "resources": {"listChanged": True, "subscribe": True},
         "completions": {},
         "logging": {},
+        **extensions,
     }
 
 
@@ -237,6 +241,18 @@ async def _complete(protocol: Protocol, message: Message, peer: Peer) -> bytes:
     return protocol.library.complete(message, peer, protocol.shelf(peer.toolset))
 
 
+async def _get_task(protocol: Protocol, message: Message, peer: Peer) -> bytes:
+    return protocol.tasks.get(message, peer)
+
+
+async def _update_task(protocol: Protocol, message: Message, peer: Peer) -> bytes:
+    return protocol.tasks.update(message, peer)
+
+
+async def _cancel_task(protocol: Protocol, message: Message, peer: Peer) -> bytes:
+    return await protocol.tasks.cancel(message, peer)
+
+
 _BOTH: Mapping[str, Method] = {
     "tools/call": Protocol.call,
     "tools/list": Protocol.list_tools,
@@ -259,6 +275,9 @@ MODERN: Mapping[str, Method] = {
     **_BOTH,
     "server/discover": _discover,
     "subscriptions/listen": _listen,
+    "tasks/get": _get_task,
+    "tasks/update": _update_task,
+    "tasks/cancel": _cancel_task,
 }
 
 

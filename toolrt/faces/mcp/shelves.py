@@ -3,7 +3,7 @@
 Made once a generation and toolset; a call looks its tool up here and nowhere else.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any
@@ -26,6 +26,7 @@ class Shelved:
 
     `may_wait` says that a call of it may have to ask somebody, and so may outlast its request.
     `is_wrapped` says that its values are no objects, and that clients of old get them in one.
+    `mirrored` are the arguments that clients repeat in headers: where each is, by its header.
     """
 
     wire: str
@@ -33,6 +34,7 @@ class Shelved:
     may_wait: bool
     has_schema: bool
     is_wrapped: bool
+    mirrored: Mapping[bytes, tuple[str, ...]]
 
 
 class Shelf:
@@ -42,6 +44,7 @@ class Shelf:
         self.snapshot = snapshot
         offered = (each for each in snapshot.tools.values() if is_offered(each.name))
         self.tools = {made.wire: made for made in map(_shelved, offered)}
+        self.has_mirrored = any(each.mirrored for each in self.tools.values())
         self.is_same_for_all = not any(_may_hide(each.entry) for each in self.tools.values())
 
     def of(self, name: str) -> Shelved | None:
@@ -87,7 +90,24 @@ def _shelved(entry: ToolEntry) -> Shelved:
         _may_wait(entry),
         is_shown,
         schema is not None and schema.get("type") != "object",
+        dict(_mirrored(entry.input_schema)),
     )
+
+
+def _mirrored(
+    schema: Mapping[str, Any], path: tuple[str, ...] = ()
+) -> Iterator[tuple[bytes, tuple[str, ...]]]:
+    """The headers of the parameters that have `x-mcp-header`, at whatever depth of objects."""
+    properties = schema.get("properties")
+    if not isinstance(properties, Mapping):
+        return
+    for name, below in properties.items():
+        if not isinstance(below, Mapping):
+            continue
+        header = below.get("x-mcp-header")
+        if isinstance(header, str) and header.isascii():
+            yield f"mcp-param-{header.lower()}".encode(), (*path, name)
+        yield from _mirrored(below, (*path, name))
 
 
 def _may_wait(entry: ToolEntry) -> bool:

@@ -1,0 +1,277 @@
+"""`toolrt serve` and `toolrt reload` as processes: start line, keys, signals, workers."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from served import FILES, PEOPLE
+
+from toolrt.testing import write_files
+
+pytestmark = pytest.mark.realtime
+ROOT = Path(__file__).parents[3]
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    return write_files(tmp_path / "project", FILES)
+
+
+def command(project: Path, *arguments: str) -> list[str]:
+    return [sys.executable, "-m", "toolrt", "-p", str(project), *arguments]
+
+
+def environment(**more: str) -> dict[str, str]:
+    usual = {k: v for k, v in os.environ.items() if not k.startswith("TOOLRT_")}
+    return {**usual, "PYTHONPATH": str(ROOT), **more}
+
+
+def run(project: Path, *arguments: str, **more: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        command(project, *arguments), capture_output=True, text=True, timeout=60,
+        env=environment(**more), check=False,
+    )  # fmt: skip
+
+
+@contextmanager
+def serving(
+    project: Path, *arguments: str, **more: str
+) -> Iterator[tuple[dict[str, Any], "subprocess.Popen[str]"]]:
+    """A server, once it has told its start."""
+    started = subprocess.Popen(
+        command(project, "-o", "json", "serve", "--port", "0", *arguments),
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment(**more),
+    )  # fmt: skip
+    try:
+        assert started.stdout
+        lines: list[str] = []
+        while not lines or lines[-1] not in {"}\n", ""}:
+            lines.append(started.stdout.readline())
+        if lines[-1] == "":
+            raise AssertionError(started.stderr and started.stderr.read())
+        yield json.loads("".join(lines)), started
+    finally:
+        started.terminate()
+        try:
+            started.communicate(timeout=20)
+        except subprocess.TimeoutExpired:
+            started.kill()
+            started.communicate()
+
+
+def key_of(told: dict[str, Any]) -> dict[str, str]:
+    key = json.loads(Path(told["key_file"]).read_text())["key"]
+    return {"Authorization": f"Bearer {key}"}
+
+
+def call(told: dict[str, Any], tool: str = "t.add", **arguments: Any) -> httpx.Response:
+    body = {"arguments": arguments or {"a": 1}}
+    return httpx.post(f"{told['url']}/v1/tools/{tool}/call", json=body, timeout=20)
+
+
+def test_a_start_tells_where_and_x6_its_key_is_a_private_file_that_goes_with_it(
+    project: Path,
+) -> None:
+    with serving(project) as (told, process):
+        path = Path(told["key_file"])
+        mode = path.stat().st_mode & 0o777
+        reply = call(told)
+        closed = httpx.get(f"{told['url']}/v1/calls")
+        inside = httpx.get(f"{told['url']}/v1/calls", headers=key_of(told))
+        process.terminate()
+        status = process.wait(20)
+
+    assert (told["tools"], told["generation"], told["workers"]) == (4, 1, 1)
+    assert told["url"] == f"http://127.0.0.1:{told['port']}"
+    assert mode == 0o600
+    assert (reply.status_code, closed.status_code, inside.status_code) == (200, 401, 200)
+    assert status == 0
+    assert not path.exists()
+
+
+def test_two_starts_have_two_keys(project: Path) -> None:
+    with serving(project) as (one, _), serving(project) as (two, _):
+        assert key_of(one) != key_of(two)
+        assert httpx.get(f"{two['url']}/v1/calls", headers=key_of(one)).status_code == 401
+
+
+def test_x5_a_public_address_without_people_is_refused(project: Path) -> None:
+    for arguments in (["--host", "0.0.0.0"], ["--public-url", "https://tools.example.com"]):
+        done = run(project, "serve", "--port", "0", *arguments)
+
+        assert done.returncode == 2
+        assert "no identity says who they are" in done.stderr
+    (project / "toolrt.yaml").write_text(PEOPLE)
+    with serving(project, "--host", "0.0.0.0") as (told, _):
+        url = f"http://127.0.0.1:{told['port']}/v1/tools"
+        nobody = httpx.get(url)
+        bot = httpx.get(url, headers={"Authorization": "Bearer bot-key"})
+
+    assert (nobody.status_code, bot.status_code) == (401, 200)
+
+
+def test_flags_count_before_the_environment_and_that_before_the_file(project: Path) -> None:
+    (project / "toolrt.yaml").write_text(f"{PEOPLE}serve: {{public_url: 'https://file.example'}}\n")
+    env = {"TOOLRT_PUBLIC_URL": "https://env.example"}
+    with serving(project) as (file, _):
+        pass
+    with serving(project, **env) as (environ, _):
+        pass
+    with serving(project, "--public-url", "https://flag.example/", **env) as (flag, _):
+        pass
+
+    urls = [each["url"] for each in (file, environ, flag)]
+    assert urls == ["https://file.example", "https://env.example", "https://flag.example"]
+
+
+def test_a_port_that_is_taken_is_told(project: Path) -> None:
+    with serving(project) as (told, _):
+        done = run(project, "serve", "--port", str(told["port"]))
+
+    assert done.returncode == 1
+    assert "cannot listen at 127.0.0.1" in done.stderr
+    assert "--port 0" in done.stderr
+
+
+def test_a_broken_project_ends_with_3(project: Path) -> None:
+    (project / "tools.d" / "bad.yaml").write_text("tools: {x: {shel: a}}")
+    for more in ([], ["--workers", "2"]):
+        done = run(project, "serve", "--port", "0", *more)
+
+        assert done.returncode == 3
+        assert "bad.yaml" in done.stderr
+
+
+def test_term_lets_what_runs_end_and_lets_nobody_in(project: Path) -> None:
+    with serving(project) as (told, process):
+        body = {"arguments": {"seconds": 1.5}}
+        with httpx.Client(timeout=20) as client:
+            request = client.build_request("POST", f"{told['url']}/v1/tools/t.nap/call", json=body)
+            killer = subprocess.Popen(["sh", "-c", f"sleep 0.7; kill -TERM {process.pid}"])
+            reply = client.send(request)
+        killer.wait()
+        status = process.wait(20)
+
+    assert reply.json()["data"] == "rested"
+    assert status == 0
+
+
+def test_what_does_not_end_in_time_is_cancelled(project: Path) -> None:
+    with serving(project, "--drain", "1s") as (told, process):
+        body = {"arguments": {"seconds": 60}}
+        killer = subprocess.Popen(["sh", "-c", f"sleep 0.7; kill -TERM {process.pid}"])
+        started = time.monotonic()
+        with pytest.raises(httpx.HTTPError):
+            httpx.post(f"{told['url']}/v1/tools/t.nap/call", json=body, timeout=30).raise_for_status()
+        killer.wait()
+        status = process.wait(20)
+
+    assert status == 0
+    assert time.monotonic() - started < 10
+
+
+def test_what_is_written_is_in_force_and_the_difference_is_told(project: Path) -> None:
+    with serving(project) as (told, process):
+        (project / "tools.d" / "more.yaml").write_text(
+            "tools: {more: {description: More., command: [printf, more], effect: read}}"
+        )
+        for _ in range(100):
+            if call(told, "more").status_code == 200:
+                break
+            time.sleep(0.1)
+        made = httpx.post(f"{told['url']}/v1/tools/more/call", json={}).json()
+        process.terminate()
+        _, talk = process.communicate(timeout=20)
+
+    assert (made["text"], made["context"]["generation"]) == ("more", 2)
+    assert "reloaded: " in talk
+    assert "more" in talk
+
+
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_reload_asks_the_server_and_a_loss_has_to_be_meant(project: Path, workers: str) -> None:
+    rules = "rules: [{id: never, decide: deny, tools: [t.add], when: args.a == 1}]\ndefault: allow"
+    path = write_files(project, {"policies.d/p.yaml": rules}) / "policies.d" / "p.yaml"
+    with serving(project, "--no-watch", "--workers", workers) as (told, _):
+        path.write_text("default: allow")
+        lost = run(project, "reload")
+        before = {call(told).status_code for _ in range(20)}
+        meant = run(project, "reload", "--accept-loss")
+        time.sleep(1.5)
+        after = {call(told).status_code for _ in range(20)}
+    none = run(project, "reload")
+
+    assert (lost.returncode, meant.returncode, none.returncode) == (3, 0, 7)
+    assert "stays" in lost.stdout
+    assert (before, after) == ({403}, {200})
+    assert "no server of this project runs" in none.stderr
+
+
+def test_hangup_reloads(project: Path) -> None:
+    with serving(project, "--no-watch") as (told, process):
+        text = "tools: {more: {description: More., command: [printf, more], effect: read}}"
+        (project / "tools.d" / "more.yaml").write_text(text)
+        before = call(told, "more").status_code
+        process.send_signal(signal.SIGHUP)
+        for _ in range(100):
+            after = httpx.post(f"{told['url']}/v1/tools/more/call", json={}).status_code
+            if after == 200:
+                break
+            time.sleep(0.1)
+
+    assert (before, after) == (404, 200)
+
+
+def test_workers_share_a_port_and_a_dead_one_is_replaced(project: Path) -> None:
+    tools = 'tools: {who: {description: Who., python: "who:who", effect: read}}'
+    who = '"""Who."""\nimport os\n\n\ndef who() -> int:\n    return os.getpid()\n'
+    write_files(project, {"tools.d/w.yaml": tools, "who.py": who})
+
+    def pids(told: dict[str, Any]) -> set[int]:
+        found = set()
+        for _ in range(60):
+            try:
+                found.add(httpx.post(f"{told['url']}/v1/tools/who/call", json={}).json()["data"])
+            except httpx.HTTPError:
+                time.sleep(0.05)
+        return found
+
+    with serving(project, "--workers", "2") as (told, process):
+        time.sleep(1)
+        before = pids(told)
+        os.kill(min(before), signal.SIGKILL)
+        time.sleep(3)
+        after = pids(told)
+        process.terminate()
+        status = process.wait(20)
+
+    assert len(before) == 2
+    assert len(after) == 2
+    assert min(before) not in after
+    assert status == 0
+
+
+def test_commands_and_scripts_run_under_the_loop_of_a_server(project: Path) -> None:
+    tools = """
+        namespace: k
+        tools:
+          command: {description: C., command: [printf, one], effect: read}
+          shell: {description: S., shell: "cat | wc -c", effect: read}
+        """
+    write_files(project, {"tools.d/k.yaml": tools})
+    with serving(project) as (told, _):
+        made = [
+            httpx.post(f"{told['url']}/v1/tools/k.{name}/call", json={}).json()
+            for name in ("command", "shell")
+        ]
+
+    assert [each["text"].strip() for each in made] == ["one", "0"]

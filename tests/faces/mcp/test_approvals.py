@@ -1,0 +1,180 @@
+"""Approvals for MCP clients: a form, a page, or a result that says what to do; the call runs once."""
+
+import asyncio
+
+import pytest
+from faces.mcp.projects import project
+from faces.mcp.raw import client
+from faces.mcp.serving import served
+
+from toolrt import Caller
+
+pytestmark = pytest.mark.anyio
+ERAS = pytest.mark.parametrize("era", ["handshake", "modern"])
+ANN = Caller("ann", may=frozenset({"call", "approve"}))
+BOSS = Caller("boss", may=frozenset({"approve"}))
+
+ASKING = """
+tools:
+  pay: {description: Pays., command: [./pay], effect: irreversible}
+  order:
+    description: Orders.
+    command: [./pay, "{{ size }}"]
+    parameters: {size: {type: string, enum: [s, m], description: Size}}
+    hitl: {mode: input, fields: [size]}
+"""
+
+
+def paid(folder):
+    file = folder / "paid.txt"
+    return file.read_text().splitlines() if file.exists() else []
+
+
+async def approval(site):
+    (record,) = await site.runtime.approvals.listed()
+    return record
+
+
+@ERAS
+async def test_without_a_way_to_ask_the_result_says_at_once_what_it_waits_for(folder, era):
+    async with served(project(folder, ASKING)) as site, client(site.url, era) as raw:
+        paused = (await raw.call("pay")).result
+        record = await approval(site)
+        again = (await raw.call("pay")).result
+        await site.runtime.approvals.approve(record.id, BOSS)
+        ran = (await raw.call("pay")).result
+        asked_anew = (await raw.call("pay")).result
+
+    assert paused["isError"] is True
+    text = paused["content"][0]["text"]
+    assert record.id in text
+    assert "expires at" in text
+    assert paused["_meta"]["toolrt/approval"]["approval_id"] == record.id
+    assert "needs" not in paused["_meta"]["toolrt/approval"]
+    assert again["_meta"]["toolrt/approval"]["approval_id"] == record.id
+    assert ran["isError"] is False
+    assert ran["content"][0]["text"].strip() == "paid"
+    assert asked_anew["isError"] is True
+    assert paid(folder) == ["paid"]
+
+
+async def test_the_result_says_where_to_decide(folder):
+    page_of = "https://example.org/approvals/{}".format
+    async with served(project(folder, ASKING), page_of=page_of) as site, client(site.url) as raw:
+        paused = (await raw.call("pay")).result
+        record = await approval(site)
+
+    assert f"https://example.org/approvals/{record.id}" in paused["content"][0]["text"]
+
+
+@ERAS
+@pytest.mark.parametrize(
+    ("said", "runs", "words"),
+    [
+        ({"action": "accept", "content": {"decision": "approve"}}, 1, "paid"),
+        ({"action": "accept", "content": {"decision": "deny", "note": "too dear"}}, 0, "too dear"),
+        ({"action": "decline"}, 0, "denied"),
+        ({"action": "cancel"}, 0, "waits for a person"),
+    ],
+)
+async def test_who_may_approve_is_asked_by_a_form(folder, era, said, runs, words):
+    asked = []
+
+    def answer(params):
+        asked.append(params)
+        return said
+
+    async with served(project(folder, ASKING), caller=ANN) as site:
+        result = await _asked(site, era, answer, {"elicitation": {}})
+
+    assert "pay" in asked[0]["message"]
+    assert asked[0]["requestedSchema"]["properties"]["decision"]["enum"] == ["approve", "deny"]
+    assert words in result["content"][0]["text"]
+    assert len(paid(folder)) == runs
+
+
+@ERAS
+async def test_who_may_not_approve_is_sent_to_the_page_of_who_may(folder, era):
+    page_of = "https://example.org/approvals/{}".format
+    asked = []
+
+    async with served(project(folder, ASKING), page_of=page_of) as site:
+
+        async def later(id_):
+            await asyncio.sleep(0.05)
+            await site.runtime.approvals.approve(id_, BOSS)
+
+        def answer(params):
+            asked.append(params)
+            id_ = params["url"].rpartition("/")[2]
+            asked.append(asyncio.ensure_future(later(id_)))
+            return {"action": "accept"}
+
+        result = await _asked(site, era, answer, {"elicitation": {"url": {}}})
+
+    assert asked[0]["mode"] == "url"
+    assert ("elicitationId" in asked[0]) is (era == "handshake")
+    assert result["content"][0]["text"].strip() == "paid"
+    assert paid(folder) == ["paid"]
+
+
+@ERAS
+async def test_nobody_is_asked_by_a_form_who_may_not_approve(folder, era):
+    async with served(project(folder, ASKING)) as site:
+        result = await _asked(site, era, None, {"elicitation": {}})
+
+    assert result["isError"] is True
+    assert paid(folder) == []
+
+
+@ERAS
+async def test_what_a_person_fills_in_is_part_of_the_form(folder, era):
+    asked = []
+
+    def answer(params):
+        asked.append(params)
+        return {"action": "accept", "content": {"decision": "approve", "size": "m"}}
+
+    async with served(project(folder, ASKING), caller=ANN) as site:
+        result = await _asked(site, era, answer, {"elicitation": {}}, tool="order")
+
+    assert asked[0]["requestedSchema"]["properties"]["size"]["enum"] == ["s", "m"]
+    assert result["isError"] is False
+    assert paid(folder) == ["paid"]
+
+
+async def test_a_client_that_forgets_its_state_makes_one_call_all_the_same(folder):
+    async with served(project(folder, ASKING), caller=ANN) as site:
+        async with client(site.url, elicitation={}) as raw:
+            first = (await raw.call("pay")).result
+            second = (await raw.call("pay")).result
+            said = {"approval": {"action": "accept", "content": {"decision": "approve"}}}
+            done = [
+                await raw.call("pay", inputResponses=said, requestState=each["requestState"])
+                for each in (first, second)
+            ]
+
+    assert first["resultType"] == second["resultType"] == "input_required"
+    assert done[0].result["isError"] is False
+    assert paid(folder) == ["paid"]
+
+
+async def _asked(site, era, answer, capabilities, tool="pay"):
+    """The result of a call whose client answers what it is asked."""
+    async with client(site.url, era, **capabilities) as raw:
+        if era == "modern":
+            result = (await raw.call(tool)).result
+            while result.get("resultType") == "input_required":
+                said = {k: answer(v["params"]) for k, v in result["inputRequests"].items()}
+                state = result["requestState"]
+                result = (await raw.call(tool, inputResponses=said, requestState=state)).result
+            return result
+        async with raw.stream("tools/call", {"name": tool, "arguments": {}}) as messages:
+            if answer is None:
+                return (await raw.call(tool)).result
+            async for message in messages:
+                if message.get("method") == "elicitation/create":
+                    await raw.respond(message["id"], answer(message["params"]))
+                if "result" in message:
+                    return message["result"]
+    raise AssertionError("it was never answered")

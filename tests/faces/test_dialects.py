@@ -1,0 +1,202 @@
+"""Tools and answers of vendors on the command line."""
+
+import json
+
+import pytest
+
+CALLS = [
+    {
+        "id": "c1",
+        "type": "function",
+        "function": {"name": "t_add", "arguments": '{"a": 1, "b": null}'},
+    },
+    {"id": "c2", "type": "function", "function": {"name": "t_fails", "arguments": "{}"}},
+]
+ANSWER = {"choices": [{"message": {"role": "assistant", "content": None, "tool_calls": CALLS}}]}
+
+
+@pytest.fixture
+def answer(project):
+    (project / "answer.json").write_text(json.dumps(ANSWER))
+    return "answer.json"
+
+
+def test_schema_prints_the_tools_of_a_request(invoke):
+    shown = invoke("schema", "--dialect", "openai")
+
+    tools = json.loads(shown.stdout)
+    assert shown.exit_code == 0
+    assert [each["function"]["name"] for each in tools] == ["t_add", "t_echo", "t_fails", "t_nap"]
+    assert tools[0]["function"]["parameters"]["required"] == ["a", "b"]
+
+
+def test_schema_prints_the_tools_that_are_named_only(invoke):
+    tools = json.loads(invoke("schema", "--dialect", "anthropic", "t.echo", "t.add").stdout)
+
+    assert [each["name"] for each in tools] == ["t_add", "t_echo"]
+
+
+def test_schema_of_a_tool_that_is_none_tells_the_nearest(invoke):
+    shown = invoke("schema", "--dialect", "openai", "t.ad")
+
+    assert shown.exit_code == 7
+    assert "did you mean `t.add`?" in shown.stderr
+
+
+def test_r13_schema_explains_what_is_lost(invoke):
+    shown = invoke("schema", "--dialect", "anthropic", "--explain")
+
+    assert shown.stdout == "t.add b: `minimum` is told in the description\n"
+
+
+def test_schema_says_that_something_is_lost_beside_the_tools(invoke):
+    shown = invoke("schema", "--dialect", "anthropic")
+
+    assert "1 difference from the schemas as written" in shown.stderr
+    assert "toolrt schema --dialect anthropic --explain lists them" in shown.stderr
+
+
+def test_schema_explains_that_nothing_is_lost(invoke):
+    assert invoke("schema", "--dialect", "mcp", "--explain").stdout.startswith("nothing is lost")
+
+
+def test_m2_r17_schema_prints_a_fingerprint_that_stays(invoke):
+    first, second = (invoke("schema", "--dialect", "google", "--fingerprint") for _ in range(2))
+
+    assert first.stdout == second.stdout
+    assert len(first.stdout) == 65
+
+
+def test_schema_as_json_is_the_whole_export(invoke):
+    document = json.loads(invoke("schema", "--dialect", "anthropic", "-o", "json").stdout)
+
+    assert document["schema"] == "toolrt/v1"
+    assert document.keys() == {"schema", "dialect", "fingerprint", "tools", "report"}
+    assert document["report"] == [
+        {"tool": "t.add", "path": "b", "says": "`minimum` is told in the description"}
+    ]
+
+
+def test_schema_as_jsonl_is_a_tool_a_line(invoke):
+    lines = invoke("schema", "--dialect", "mcp", "-o", "jsonl").stdout.splitlines()
+
+    assert [json.loads(line)["name"] for line in lines] == ["t_add", "t_echo", "t_fails", "t_nap"]
+
+
+def test_r18_schema_prints_stubs_that_are_python(invoke):
+    shown = invoke("schema", "--dialect", "python", "t.add").stdout
+
+    assert shown.startswith("def t_add(*, a: int, b: int = 2) -> Any:\n")
+    compile(shown, "stubs", "exec")
+
+
+@pytest.mark.parametrize("option", [("--strict", "never"), ("--explain",), ("--fingerprint",)])
+def test_options_of_vendors_go_with_a_dialect(invoke, option):
+    shown = invoke("schema", *option)
+
+    assert shown.exit_code == 2
+    assert f"`{option[0]}` goes with `--dialect`" in shown.stderr
+
+
+def test_schema_of_files_that_are_none_names_a_vendor(invoke):
+    shown = invoke("schema", "t.add")
+
+    assert shown.exit_code == 2
+    assert "toolrt schema --dialect openai t.add" in shown.stderr
+
+
+def test_strict_always_tells_the_tool_that_cannot_be(invoke, project):
+    tools = project / "tools.d" / "t.yaml"
+    added = "  free: {description: Free., parameters: {any: object}, python: 'sums:add'}\n"
+    tools.write_text(tools.read_text() + added.replace("'sums:add'", "{callable: sums:add}"))
+    tools.write_text(tools.read_text().replace("python: {callable: sums:add}", 'command: ["true"]'))
+
+    shown = invoke("schema", "--dialect", "openai", "--strict", "always")
+
+    assert shown.exit_code == 2
+    assert "`t.free` cannot be strict for openai at `any`" in shown.stderr
+
+
+def test_list_and_show_print_a_request_too(invoke):
+    listed = json.loads(invoke("list", "--dialect", "google", "t.add").stdout)
+    shown = json.loads(invoke("show", "t.add", "--dialect", "google").stdout)
+
+    assert listed == shown
+    assert shown[0]["name"] == "t_add"
+
+
+def test_run_makes_the_calls_of_an_answer(invoke, answer):
+    shown = invoke("run", "--response", answer)
+
+    messages = json.loads(shown.stdout)
+    assert shown.exit_code == 1
+    assert [each["tool_call_id"] for each in messages] == ["c1", "c2"]
+    assert messages[0]["content"] == "3"
+
+
+def test_run_reads_an_answer_from_stdin(invoke, answer, project):
+    shown = invoke("run", "--response", "-", input=json.dumps(ANSWER))
+
+    assert json.loads(shown.stdout)[0]["content"] == "3"
+
+
+def test_run_of_an_answer_as_json_has_the_results_beside_the_messages(invoke, answer):
+    document = json.loads(invoke("run", "--response", answer, "-o", "json").stdout)
+
+    assert document["schema"] == "toolrt/v1"
+    assert document["dialect"] == "openai"
+    assert [each["status"] for each in document["results"]] == ["success", "error"]
+
+
+def test_run_of_an_answer_can_be_looked_at_before(invoke, answer):
+    shown = invoke("run", "--response", answer, "--dry-run")
+
+    assert shown.stdout == 'c1 t.add {"a": 1, "b": null}\nc2 t.fails {}\n'
+
+
+def test_run_of_an_answer_in_words_says_so(invoke, project):
+    (project / "words.json").write_text('{"role": "assistant", "content": "Hi."}')
+
+    shown = invoke("run", "--response", "words.json")
+
+    assert (shown.exit_code, shown.stdout) == (0, "[]\n")
+    assert "the answer asks for no call" in shown.stderr
+
+
+def test_run_of_code_names_its_dialect(invoke, project):
+    (project / "code.py").write_text("total = t_add(a=1, b=2)\n")
+
+    shown = invoke("run", "--response", "code.py", "--dialect", "python")
+
+    assert json.loads(shown.stdout)[0] == {
+        "id": "total", "name": "t_add", "output": "3", "failed": False,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("{", "bad.json: the JSON ends too early"),
+        ('{"choices": []}', "bad.json: choices: the answer has no choices"),
+        ('{"a": 1}', "bad.json: no dialect knows this answer"),
+    ],
+)
+def test_an_answer_that_is_none_is_told_with_its_place(invoke, project, text, says):
+    (project / "bad.json").write_text(text)
+
+    shown = invoke("run", "--response", "bad.json")
+
+    assert shown.exit_code == 2
+    assert says in shown.stderr
+
+
+@pytest.mark.parametrize("beside", [("t.add",), ("--json", "{}"), ("--batch", "x"), ("--watch",)])
+def test_what_is_for_other_calls_does_not_go_with_an_answer(invoke, answer, beside):
+    shown = invoke("run", *beside, "--response", answer)
+
+    assert shown.exit_code == 2
+    assert "`--response` makes the calls of a file" in shown.stderr
+
+
+def test_a_dialect_goes_with_an_answer(invoke):
+    assert "`--dialect` is for a `--response`" in invoke("run", "t.add", "--dialect", "mcp").stderr
