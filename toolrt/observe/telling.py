@@ -1,0 +1,68 @@
+"""Tells the journal and the meters of finished calls, with one look at each where it is plain."""
+
+from toolrt.core.calls import Invocation
+from toolrt.core.results import ToolResult
+from toolrt.observe.journal import BATCH, Journal
+from toolrt.observe.journal_entries import PerTool
+from toolrt.observe.meters import MOST_RECENT, Meter
+
+
+class Telling:
+    """Of calls that somebody made who uses tools.
+
+    Most go well at the first try, and have tool and caller in common with the one before: those are
+    a row and two numbers. It is the dearest part of a call that is not the call, so it is written
+    out here; all others take the long way, which does the same.
+    """
+
+    __slots__ = ("_is_waited_for", "_journal")
+
+    def __init__(self, journal: Journal) -> None:
+        self._journal = journal
+        self._is_waited_for = journal.mode == "sync"
+
+    def tell(
+        self, invocation: Invocation, result: ToolResult, tool: PerTool | None, meter: Meter
+    ) -> bool:
+        """Remember and count a call. True means: await the journal's `relief` before the next.
+
+        `tool` is None where there is none of that name; then no argument is shown.
+        """
+        journal = self._journal
+        batch = journal.batch
+        if (
+            tool is batch.last_tool
+            and tool is not None
+            and result.status == "success"
+            and invocation.attempts == 1
+            and invocation.marks is None
+            and invocation.decision is None
+            and invocation.approval is None
+            and invocation.caller is batch.last_caller
+            and invocation.generation == batch.last_generation
+        ):
+            call_id, started, time_s = invocation.call_id, invocation.started, result.time_s
+            row = (
+                batch.last_place,
+                call_id,
+                started,
+                time_s,
+                1,
+                "success",
+                None,
+                invocation.arguments,
+            )
+            rows, recent = batch.rows, meter.recent
+            rows.append(row)
+            recent.append(time_s)
+            meter.bytes_ += invocation.shown_bytes
+            if meter.is_kept:
+                meter.misses += 1
+            if len(recent) > MOST_RECENT:
+                meter.settle()
+            count = len(rows)
+        else:
+            meter.note(invocation, result)
+            count = batch.note(invocation, result, tool)
+        is_behind = (count == 1 or count >= BATCH) and journal.is_behind(count)
+        return is_behind or self._is_waited_for
