@@ -1,5 +1,7 @@
 """Where a tool's keys come from, lowest first: code, project, file, tool."""
 
+from copy import deepcopy
+
 import pytest
 
 from toolrt.core.faults import Fault
@@ -28,6 +30,30 @@ def layers(tool="{}", defaults="{}", project="{}"):
 async def resolved(**texts):
     async with open_files(layers(**texts)) as rt:
         return rt.snapshot.tools["t"]
+
+
+def test_what_is_laid_over_nothing_is_shared():
+    tool = {"http": {"url": "a", "query": {"n": None}}, "reject": [{"when": None}]}
+
+    assert merge({}, tool) is tool
+    assert merge({"effect": "read"}, tool)["http"] is tool["http"]
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "merged"),
+    [
+        ({}, {"a": None}, {}),
+        ({}, {"a": {"b": None, "c": 1}}, {"a": {"c": 1}}),
+        ({}, {"a": {"b": {"c": None}}}, {"a": {"b": {"c": None}}}),
+        ({}, {"input_schema": {"default": None}}, {"input_schema": {"default": None}}),
+        ({"a": {"b": 1}}, {"a": {"b": None, "c": {"d": None}}}, {"a": {"c": {"d": None}}}),
+    ],
+)
+def test_null_resets_at_the_first_two_levels_whatever_lies_below(low, high, merged):
+    before = deepcopy((low, high))
+
+    assert merge(low, high) == merged
+    assert (low, high) == before
 
 
 pytestmark = pytest.mark.anyio

@@ -34,7 +34,7 @@ MOST_BYTES: Final = 1 << 20
 
 _UNCHECKED = frozenset({"invalid-arguments", "missing-arguments"})
 _STARTED, _TIME, _ARGUMENTS = 2, 3, 7
-_CACHED: Final = -1
+CACHED: Final = -1
 """In place of the number of attempts: there was none, for the answer is one of before."""
 
 
@@ -96,7 +96,7 @@ class Scribe:
             invocation.call_id,
             invocation.started,
             result.time_s,
-            _CACHED if invocation.is_cached else invocation.attempts,
+            CACHED if invocation.is_cached else invocation.attempts,
             status,
             code,
             arguments,
@@ -234,7 +234,7 @@ def _entry(
         "code": code,
         "attempts": max(0, attempts),
         "time_ms": round(time_s * 1000, 3),
-        **(_FROM_CACHE if attempts == _CACHED else {}),
+        **(_FROM_CACHE if attempts == CACHED else {}),
         **(more[0] if more else {}),
     }
 

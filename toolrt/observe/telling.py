@@ -3,16 +3,17 @@
 from toolrt.core.calls import Invocation
 from toolrt.core.results import ToolResult
 from toolrt.observe.journal import BATCH, Journal
-from toolrt.observe.journal_entries import PerTool
+from toolrt.observe.journal_entries import CACHED, PerTool
 from toolrt.observe.meters import MOST_RECENT, Meter
 
 
 class Telling:
     """Of calls that somebody made who uses tools.
 
-    Most go well at the first try, and have tool and caller in common with the one before: those are
-    a row and two numbers. It is the dearest part of a call that is not the call, so it is written
-    out here; all others take the long way, which does the same.
+    Most go well at the first try, or are answered from the cache, and have tool and caller in
+    common with the one before: those are a row and two numbers. It is the dearest part of a call
+    that is not the call, so it is written out here; all others take the long way, which does the
+    same.
     """
 
     __slots__ = ("_is_waited_for", "_journal")
@@ -29,34 +30,38 @@ class Telling:
         `tool` is None where there is none of that name; then no argument is shown.
         """
         journal = self._journal
-        batch = journal.batch
+        batch, is_cached = journal.batch, invocation.is_cached
         if (
             tool is batch.last_tool
             and tool is not None
             and result.status == "success"
-            and invocation.attempts == 1
+            and invocation.attempts == (0 if is_cached else 1)
             and invocation.marks is None
             and invocation.decision is None
             and invocation.approval is None
             and invocation.caller is batch.last_caller
             and invocation.generation == batch.last_generation
         ):
-            call_id, started, time_s = invocation.call_id, invocation.started, result.time_s
-            row = (
-                batch.last_place,
-                call_id,
-                started,
-                time_s,
-                1,
-                "success",
-                None,
-                invocation.arguments,
-            )
+            time_s = result.time_s
             rows, recent = batch.rows, meter.recent
-            rows.append(row)
+            rows.append(
+                (
+                    batch.last_place,
+                    invocation.call_id,
+                    invocation.started,
+                    time_s,
+                    CACHED if is_cached else 1,
+                    "success",
+                    None,
+                    invocation.arguments,
+                )
+            )
             recent.append(time_s)
             meter.bytes_ += invocation.shown_bytes
-            if meter.is_kept:
+            if is_cached:
+                meter.hits += 1
+                meter.attempts -= 1  # each of `recent` stands for one
+            elif meter.is_kept:
                 meter.misses += 1
             if len(recent) > MOST_RECENT:
                 meter.settle()

@@ -19,6 +19,7 @@ from toolrt.pipeline.answering import (
     Standing,
     Supplied,
     check_bound,
+    check_edits,
     check_right,
     check_run,
     check_scope,
@@ -26,6 +27,7 @@ from toolrt.pipeline.answering import (
 )
 from toolrt.pipeline.asking import given
 from toolrt.pipeline.gateway import Gateway
+from toolrt.pipeline.reasking import asked_anew, is_other_question
 from toolrt.pipeline.refusing import keeping_sealed, told_safely
 from toolrt.pipeline.said import asked_of, edit_of, new_grant
 from toolrt.pipeline.supplying import supplied_text
@@ -123,6 +125,7 @@ class Approvals:
         """
         check_right(by)
         check_text(note, "the note")
+        check_edits(edits)
         record = await self.get(prefix, by)
         by = as_decider(by, record.tenant, self._questions.identities())
         check_supplied(record, supplied)
@@ -141,6 +144,8 @@ class Approvals:
             check_new(new_grant(record, entry, by, standing, self._questions.key))
         with keeping_sealed(record):
             checked = await self._gateway.recheck(record, arguments)
+        if is_other_question(record, checked):
+            return await asked_anew(self._questions, record, entry, checked)
         is_edit = given(entry, checked.arguments) != arguments_of(record)
         if is_edit:
             asked = asked_of(record, entry, checked)
@@ -299,7 +304,9 @@ class Approvals:
             record, checked, by, self._channel, entry=entry, questions=questions, gateway=gateway
         )
         moved = await self._changing(
-            lambda session, now: edit(session, record.id, change, now, audit=questions.audit)
+            lambda session, now: edit(
+                session, record.id, change, now, seals=questions.seals, audit=questions.audit
+            )
         )
         return await self._counted(moved, by)
 

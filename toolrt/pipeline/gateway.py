@@ -7,6 +7,7 @@ order of the stages stands in `plan`.
 import logging
 import math
 from collections.abc import Callable, Mapping
+from functools import partial
 from itertools import count
 from random import Random
 from typing import Any
@@ -23,11 +24,12 @@ from toolrt.expressions.references import References
 from toolrt.observe.log import logger as call_log
 from toolrt.observe.meters import By
 from toolrt.observe.spans import Spans
+from toolrt.observe.telling import Telling
 from toolrt.pipeline.asking import shown_to_people
 from toolrt.pipeline.breakers import Breakers
 from toolrt.pipeline.budget import RetryBudgets
 from toolrt.pipeline.deadline import Deadlines
-from toolrt.pipeline.failing import failed_result, refused_result, told
+from toolrt.pipeline.failing import bug, failed_result, refused_result, told
 from toolrt.pipeline.looking import dry, refusal, unmade
 from toolrt.pipeline.memory import Memory
 from toolrt.pipeline.plan import Plan
@@ -38,6 +40,7 @@ from toolrt.pipeline.stages.authorize import (
     refuse_without_right,
 )
 from toolrt.pipeline.stages.find import find, plain_name, refuse_too_deep
+from toolrt.pipeline.stages.limit import counted
 from toolrt.pipeline.stages.prepare import fill
 from toolrt.pipeline.stages.revalidate import revalidate
 from toolrt.pipeline.stages.validate import validate
@@ -88,10 +91,11 @@ class Gateway:
             self._trace(self.telemetry.spans)
         self._log, self._unknown = self.telemetry.log, self.telemetry.meters.unknown
         self._equipment.nested, self._equipment.entry = self.nested, self.entry
+        self._counted = partial(counted, registry, self._equipment.sessions)
         self.breakers = self._equipment.breakers
         self._journal = memory.journal
         journal = memory.journal
-        self._note = journal.note_at_once if journal.mode == "sync" else journal.note
+        self._tell = Telling(journal).tell
         self._redactor = references.redactor
         self._id_prefix = f"{self._equipment.random.getrandbits(96):024x}"
         self._numbers = count(1)
@@ -141,15 +145,15 @@ class Gateway:
             if invocation.oversize is not None:
                 result = await plan.shape.kept(invocation, result)
         except CallError as error:
+            error = self._counted(error, invocation)
             result = refused_result(invocation, name, error, self._redactor)
         except Exception as error:  # the outer ring: a bug of ours ends the call, not the process
             log.exception("a bug ended call %s of %r", invocation.call_id, name)
-            result = failed_result(invocation, without_surrogates(name), _bug(error))
+            result = failed_result(invocation, without_surrogates(name), bug(error))
         meter, tool = (plan.meter, plan.told) if plan else (self._unknown, None)
         if _is_logged(logging.INFO):
             self._log.write(invocation, result, tool)
-        meter.note(invocation, result)
-        if self._note(invocation, result, tool):
+        if self._tell(invocation, result, tool, meter):
             await self._journal.relief()
         return result
 
@@ -197,7 +201,7 @@ class Gateway:
             result = refused_result(invocation, name, error, self._redactor)
         except Exception as error:  # the outer ring, as above
             log.exception("a bug ended call %s of %r", invocation.call_id, name)
-            result = failed_result(invocation, name, _bug(error))
+            result = failed_result(invocation, name, bug(error))
         if _is_logged(logging.INFO):
             self._log.write(invocation, result, plan.told if plan else None)
         meter = self._unknown if plan is None else plan.meter
@@ -236,7 +240,8 @@ class Gateway:
         """The result of a call that arrived broken: its arguments could not even be read."""
         invocation = self._begin(name, None, caller)
         invocation.generation = self._registry.current.generation
-        result = refused_result(invocation, invocation.tool, refusal, self._redactor)
+        error = self._counted(refusal, invocation)
+        result = refused_result(invocation, invocation.tool, error, self._redactor)
         self._log.write(invocation, result, None)
         entry = self.entry(invocation.tool)
         meter = self._unknown if entry is None else self.telemetry.meter(entry)
@@ -335,12 +340,3 @@ class Gateway:
             plan = Plan(find(snapshot, name, invocation), self._equipment)
             self._plans[name] = plan
         return plan
-
-
-def _bug(error: Exception) -> Failure:
-    return Failure(
-        "internal",
-        "toolrt failed inside",
-        "this is a bug of toolrt; its log has the details",
-        details={"type": type(error).__name__},
-    )
