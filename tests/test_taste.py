@@ -34,6 +34,7 @@ BROAD_EXCEPTS = {
     ("bindings/python_owners.py", "_caught"): "the `setup` and `teardown` of user code",
     ("bindings/python_imports.py", "_module"): "the import of user code",
     ("bindings/python_imports.py", "looking_at"): "the attributes and signatures of user code",
+    ("bindings/python_upkeep.py", "Upkeep._step"): "the `setup` and `teardown` of user code",
     ("bindings/python_worker.py", "_Serving._ran"): "the top of a worker process",
     ("bindings/threads.py", "Job.run"): "the top of a thread",
     ("core/context.py", "Context._tell"): "the listener of the host",

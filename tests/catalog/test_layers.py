@@ -1,5 +1,6 @@
 """Where a tool's keys come from, lowest first: code, project, file, tool."""
 
+import textwrap
 from copy import deepcopy
 
 import pytest
@@ -230,3 +231,28 @@ def test_merging_keeps_nulls_that_are_data():
 
 def test_a_fault_knows_its_way_out():
     assert Fault("c", "m", ("x",)).under("http", "query").path == ("http", "query", "x")
+
+
+@pytest.mark.parametrize(
+    ("when", "message", "hint"),
+    [
+        ('args.cur == "EURO"', "`args.cur` is never `EURO`", "did you mean `EUR`?"),
+        ('glob(args.cur, "e*")', "`args.cur` never fits `e*`", "known: `EUR`, `USD`"),
+        ('"EUR" == args.cur && args.cur in ["GBP"]', "`args.cur` is never `GBP`",
+         "known: `EUR`, `USD`"),
+    ],
+)  # fmt: skip
+def test_a_rejection_of_what_nobody_can_send_is_an_error(tmp_path, when, message, hint):
+    tool = f"""
+    tools:
+      pay:
+        description: Pay.
+        parameters: {{cur: {{enum: [EUR, USD]}}}}
+        command: [echo, "{{{{ cur }}}}"]
+        reject: [{{when: '{when}', reason: No.}}]
+    """
+    files = {"tools.d/t.yaml": textwrap.dedent(tool)}
+    found = load(write_files(tmp_path, files)).diagnostics
+    assert [(each.severity, each.code, each.message, each.hint) for each in found] == [
+        ("error", "unknown-value", message, hint)
+    ]

@@ -126,6 +126,19 @@ def test_what_most_tools_take_never_needs_the_whole_check(schema: dict[str, Any]
     assert check(arguments) is not arguments
 
 
+@pytest.mark.parametrize("text", ["\ud800", "a\udfffb", "\ude00\ud83d"])
+def test_s4_half_a_character_is_refused_whatever_the_schema_says_of_texts(text: str) -> None:
+    for member in (
+        {"type": "string"},
+        {"type": "string", "default": "x"},
+        {"type": "string", "maxLength": 9},
+    ):
+        schema = {"type": "object", "properties": {"a": member}, "additionalProperties": False}
+        for check in (ArgumentChecker(schema).soonest, ArgumentChecker(schema).check):
+            with pytest.raises(RefusedError, match="half a character"):
+                check({"a": text})
+
+
 def _never(arguments: Any) -> dict[str, Any]:
     raise AssertionError(f"{arguments!r} was looked at twice")
 

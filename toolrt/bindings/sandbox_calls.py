@@ -9,7 +9,7 @@ programs are to work. The filter is classic BPF, made here by hand: 60 instructi
 import os
 import platform
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from errno import EAFNOSUPPORT, ENOSYS, EPERM
 from functools import cache
@@ -64,8 +64,8 @@ _FAMILIES: Final = (1, 2, 10, 16)
 """AF_UNIX, AF_INET, AF_INET6 and AF_NETLINK: the namespaces hold these, and not the others."""
 
 _LOAD, _IS, _IS_LEAST, _RETURN = 0x20, 0x15, 0x35, 0x06
-_NUMBER, _MACHINE, _FIRST_ARGUMENT = 0, 4, 16
-"""Offsets in `struct seccomp_data`; of an argument, its lower half, where bytes are little-endian."""
+_NUMBER_AT, _AUDIT_AT, _FIRST_ARGUMENT_AT = 0, 4, 16
+"""Offsets in `struct seccomp_data`; of an argument, its lower half on a little-endian machine."""
 _ALLOW, _FAIL, _KILL = 0x7FFF0000, 0x00050000, 0x80000000
 _X32: Final = 0x40000000
 """Numbers of calls by programs with short pointers begin here, on x86-64."""
@@ -87,30 +87,33 @@ _MACHINES: Final = {
 
 @cache
 def program(machine: str) -> bytes | None:
-    """The filter for a machine (`platform.machine()`); None where its numbers are not known."""
+    """The filter for a machine (`platform.machine()`); None where its numbers are not known.
+
+    Each instruction is `struct sock_filter`: what to do, how many to leave out where it holds and
+    where it does not, and with which number.
+    """
     found = _MACHINES.get(machine)
     if found is None:
         return None
     refused = _numbers(_REFUSED, found.column)
     sockets = _numbers(_SOCKETS, found.column)
+    ahead = len(refused) + len(sockets)
     code = [
-        (_LOAD, 0, 0, _MACHINE),
+        (_LOAD, 0, 0, _AUDIT_AT),
         (_IS, 1, 0, found.audit),
         (_RETURN, 0, 0, _KILL),  # a program for another machine, whose numbers mean other calls
-        (_LOAD, 0, 0, _NUMBER),
+        (_LOAD, 0, 0, _NUMBER_AT),
         (_IS_LEAST, 0, 1, _X32),
         (_RETURN, 0, 0, _FAIL | ENOSYS),
+        *((_IS, ahead - at, 0, number) for at, number in enumerate(refused)),
+        *((_IS, len(sockets) - at + 1, 0, number) for at, number in enumerate(sockets)),
+        (_RETURN, 0, 0, _ALLOW),
+        (_RETURN, 0, 0, _FAIL | EPERM),
+        (_LOAD, 0, 0, _FIRST_ARGUMENT_AT),
+        *((_IS, len(_FAMILIES) - at, 0, family) for at, family in enumerate(_FAMILIES)),
+        (_RETURN, 0, 0, _FAIL | EAFNOSUPPORT),
+        (_RETURN, 0, 0, _ALLOW),
     ]
-    ahead = len(refused) + len(sockets)
-    for at, number in enumerate(refused):
-        code.append((_IS, ahead - at - 1 + 1, 0, number))
-    for at, number in enumerate(sockets):
-        code.append((_IS, len(sockets) - at - 1 + 2, 0, number))
-    code += [(_RETURN, 0, 0, _ALLOW), (_RETURN, 0, 0, _FAIL | EPERM)]
-    code.append((_LOAD, 0, 0, _FIRST_ARGUMENT))
-    for at, family in enumerate(_FAMILIES):
-        code.append((_IS, len(_FAMILIES) - at, 0, family))
-    code += [(_RETURN, 0, 0, _FAIL | EAFNOSUPPORT), (_RETURN, 0, 0, _ALLOW)]
     return b"".join(struct.pack("<HBBI", *each) for each in code)
 
 
@@ -135,6 +138,6 @@ def options(descriptor: int | None) -> tuple[str, ...]:
     return () if descriptor is None else ("--seccomp", str(descriptor))
 
 
-def _numbers(table: dict[str, tuple[int, int | None]], column: int) -> list[int]:
+def _numbers(table: Mapping[str, tuple[int, int | None]], column: int) -> list[int]:
     found = (numbers[column] for numbers in table.values())
     return [number for number in found if number is not None]

@@ -28,7 +28,8 @@ Change = Callable[[Sight, str], bytes]
 def change(workspace: Workspace, parts: Sequence[str], make: Change, call: Context) -> bool:
     """Put what `make` gives in the file's place; its new version is what the caller has seen.
 
-    False where there is no such file, nor was one seen. Raises ToolError, and then nothing has changed.
+    False where there is no such file, nor was one seen. Raises ToolError, and then nothing has
+    changed.
     """
     shown = "/".join(parts)
     with _locked(workspace, parts, call) as folder, telling(shown):

@@ -92,7 +92,7 @@ def check_supplied(record: Approval, supplied: Supplied | None) -> None:
     raise RefusedError(message, code="invalid-arguments", hint="leave the result away")
 
 
-def check_right(by: Caller) -> None:
+def check_right(by: object) -> None:
     """Raise RefusedError for who may not decide, TypeError for what is nobody."""
     if not isinstance(by, Caller):
         message = f"whoever decides is a `toolrt.Caller`, not {type(by).__name__}"

@@ -336,7 +336,7 @@ class ToolAnswers:
 
 
 def _sees_credentials(entry: ToolEntry) -> bool:
-    """Whether code of a project is handed the caller whole: its answer may be of what he brought."""
+    """Whether code of the project is handed the caller whole, and may tell of what it brought."""
     auth = entry.service.auth if entry.service else None
     return entry.kind == "python" or (auth is not None and auth.python is not None)
 

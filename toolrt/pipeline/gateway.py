@@ -6,8 +6,8 @@ order of the stages stands in `plan`.
 
 import logging
 import math
+from asyncio import CancelledError
 from collections.abc import Callable, Mapping
-from functools import partial
 from itertools import count
 from random import Random
 from typing import Any
@@ -29,7 +29,8 @@ from toolrt.pipeline.asking import shown_to_people
 from toolrt.pipeline.breakers import Breakers
 from toolrt.pipeline.budget import RetryBudgets
 from toolrt.pipeline.deadline import Deadlines
-from toolrt.pipeline.failing import bug, failed_result, refused_result, told
+from toolrt.pipeline.ending import Endings
+from toolrt.pipeline.failing import bug, failed_result, told
 from toolrt.pipeline.looking import dry, refusal, unmade
 from toolrt.pipeline.memory import Memory
 from toolrt.pipeline.plan import Plan
@@ -40,7 +41,6 @@ from toolrt.pipeline.stages.authorize import (
     refuse_without_right,
 )
 from toolrt.pipeline.stages.find import find, plain_name, refuse_too_deep
-from toolrt.pipeline.stages.limit import counted
 from toolrt.pipeline.stages.prepare import fill
 from toolrt.pipeline.stages.revalidate import revalidate
 from toolrt.pipeline.stages.validate import validate
@@ -74,7 +74,7 @@ class Gateway:
         self._registry = registry
         self._clock = clock
         self._monotonic = clock.monotonic
-        self._equipment = Equipment(
+        self.equipment = self._equipment = Equipment(
             clock,
             references,
             Deadlines(),
@@ -91,12 +91,13 @@ class Gateway:
             self._trace(self.telemetry.spans)
         self._log, self._unknown = self.telemetry.log, self.telemetry.meters.unknown
         self._equipment.nested, self._equipment.entry = self.nested, self.entry
-        self._counted = partial(counted, registry, self._equipment.sessions)
         self.breakers = self._equipment.breakers
         self._journal = memory.journal
         journal = memory.journal
         self._tell = Telling(journal).tell
         self._redactor = references.redactor
+        sessions = self._equipment.sessions
+        self._ends = Endings(registry, sessions, self.telemetry, journal, self._redactor)
         self._id_prefix = f"{self._equipment.random.getrandbits(96):024x}"
         self._numbers = count(1)
         self._planned: Snapshot | None = None
@@ -144,9 +145,8 @@ class Gateway:
             result = plan.shape.result(invocation, await chain(invocation))
             if invocation.oversize is not None:
                 result = await plan.shape.kept(invocation, result)
-        except CallError as error:
-            error = self._counted(error, invocation)
-            result = refused_result(invocation, name, error, self._redactor)
+        except (CallError, CancelledError) as error:
+            result = self._ends.early(invocation, plan, error, "caller")
         except Exception as error:  # the outer ring: a bug of ours ends the call, not the process
             log.exception("a bug ended call %s of %r", invocation.call_id, name)
             result = failed_result(invocation, without_surrogates(name), bug(error))
@@ -197,8 +197,8 @@ class Gateway:
             result = plan.shape.result(invocation, await chain(invocation))
             if invocation.oversize is not None:
                 result = await plan.shape.kept(invocation, result)
-        except CallError as error:
-            result = refused_result(invocation, name, error, self._redactor)
+        except (CallError, CancelledError) as error:
+            result = self._ends.early(invocation, plan, error, by)
         except Exception as error:  # the outer ring, as above
             log.exception("a bug ended call %s of %r", invocation.call_id, name)
             result = failed_result(invocation, name, bug(error))
@@ -240,8 +240,7 @@ class Gateway:
         """The result of a call that arrived broken: its arguments could not even be read."""
         invocation = self._begin(name, None, caller)
         invocation.generation = self._registry.current.generation
-        error = self._counted(refusal, invocation)
-        result = refused_result(invocation, invocation.tool, error, self._redactor)
+        result = self._ends.refused(invocation, refusal)
         self._log.write(invocation, result, None)
         entry = self.entry(invocation.tool)
         meter = self._unknown if entry is None else self.telemetry.meter(entry)

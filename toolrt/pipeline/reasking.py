@@ -22,7 +22,7 @@ def is_other_question(record: Approval, checked: Invocation) -> bool:
 async def asked_anew(
     questions: Questions, record: Approval, entry: ToolEntry, checked: Invocation
 ) -> Moved:
-    """The record as people are asked about it now, and that nothing was decided. Raises StoreError."""
+    """The record as people are asked about it now; nothing was decided. Raises StoreError."""
     asked = await asked_as_now(
         questions, record, entry, checked, checked.decision or Decision("ask")
     )

@@ -189,9 +189,7 @@ class Questions:
         asked = Reasked(terms, generation, policy_hash, terms.rules, decision.reason, fields)
         moment, seals = self.moments.now(), self.seals
         return await self.database.run(
-            lambda session: reopen(
-                session, record.id, asked, moment, seals=seals, audit=self.audit
-            )
+            lambda session: reopen(session, record.id, asked, moment, seals=seals, audit=self.audit)
         )
 
     async def claim(self, record: Approval, final_hash: str) -> Moved:

@@ -23,6 +23,7 @@ from toolrt.reloading.consent import asks_of, fewer_questions, less_consent
 from toolrt.reloading.differences import is_same
 from toolrt.reloading.people import more_rights
 from toolrt.reloading.renames import Pair, same_tools
+from toolrt.reloading.walls import lower_walls
 
 _ALLOWED: Final = {"deny": {"deny"}, "ask": {"ask", "deny"}}
 """What a rule may decide in place of what it decided, without being a lost rule."""
@@ -108,6 +109,7 @@ def weakened(before: Snapshot, after: Snapshot) -> Iterator[str]:
         "would need less of an approval",
     )
     yield from fewer_questions(both.tools)
+    yield from lower_walls(both.tools)
 
 
 def _compared(before: Snapshot, after: Snapshot) -> Both | None:
@@ -133,7 +135,7 @@ def stakes(before: Snapshot, after: Snapshot) -> Stakes:
     if both is None:
         return Stakes()
     readers = _Readers(both.rules, both.tools)
-    of_tools = (*_of_tools(both), *fewer_questions(both.tools))
+    of_tools = (*_of_tools(both), *fewer_questions(both.tools), *lower_walls(both.tools))
     return Stakes(
         frozenset(name for name in changed_vars(before, after) if readers.of("vars", name)),
         any(_by_people(before, after, readers)),
@@ -193,7 +195,8 @@ def _by_vars(before: Snapshot, after: Snapshot, readers: _Readers) -> Iterator[s
 
 
 def _by_people(before: Snapshot, after: Snapshot, readers: _Readers) -> Iterator[str]:
-    if before.identities != after.identities:
+    people = [[each.model_dump() for each in one.identities] for one in (before, after)]
+    if not is_same(*people):
         yield from more_rights(before, after, readers.of("caller"))
 
 

@@ -138,9 +138,8 @@ def _member(schema: Any) -> CoreSchema | None:
     if kind == "boolean" and keywords == {"type"}:
         return core.bool_schema(strict=True)
     if kind == "string" and keywords <= _OF_TEXT and _are_whole(schema, "minLength", "maxLength"):
-        return core.str_schema(
-            min_length=schema.get("minLength"), max_length=schema.get("maxLength"), strict=True
-        )
+        least = schema.get("minLength", 0)  # without one, halves of characters would pass
+        return core.str_schema(min_length=least, max_length=schema.get("maxLength"), strict=True)
     if kind == "integer" and keywords <= _OF_NUMBER and _are_whole(schema, "minimum", "maximum"):
         least, most = schema.get("minimum", _LEAST), schema.get("maximum", _MOST)
         return core.int_schema(ge=max(least, _LEAST), le=min(most, _MOST), strict=True)

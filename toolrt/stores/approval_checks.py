@@ -62,8 +62,8 @@ class _Known:
 
     def _approval(self, entry: Mapping[str, Any]) -> None:
         id_, before = str(entry["approval"]), self.last.get(entry["approval"])
-        names = ("revision", "state", "final_hash", "terms_hash")
-        told = _Last(*(entry[name] for name in names), entry.get("seal"))
+        known = (entry["revision"], entry["state"], entry["final_hash"], entry["terms_hash"])
+        told = _Last(*known, entry.get("seal"))
         is_change = entry["event"] != "mismatch"  # that tells what a row says, whoever wrote it
         if is_change and (before is None or told.revision >= before.revision):
             self.last[id_] = told

@@ -119,18 +119,18 @@ def resolve_unknown(
     *,
     actor: str,
     state: Ending,
-    outcome: str | None = None,
+    by_verify: str | None = None,
     audit: Audit = no_audit,
 ) -> Moved:
-    """A person's, or a check's, word on an unknown outcome."""
+    """A person's word on an unknown outcome, or that of the tool `by_verify` that they asked."""
     now = settled(session, moment)
     record = current(session, prefix, now, audit)
     if record.state != "unknown":
         return _refused(record)
-    sets = _ending(state, moment) | ({} if outcome is None else {"outcome": outcome})
-    if not move(session, record, sets):
+    if not move(session, record, _ending(state, moment)):
         return _refused(get(session, record.id))
-    return _told(session, record, "resolved", moment, audit, actor=actor)
+    told = {"actor": actor} | ({"verify": by_verify} if by_verify else {})
+    return _told(session, record, "resolved", moment, audit, **told)
 
 
 def cancel(
@@ -171,11 +171,11 @@ def _put_back(session: Session, record: Approval) -> str | None:
     """What the journal knows of it that came later than its row says, if there is anything."""
     since = min(vote.at for vote in about_now(session, record)) - _CLOCK_S
     sql = "SELECT body FROM journal WHERE at >= ? AND kind = 'approval'"
-    later = {_later(record, bytes(body)) for (body,) in session.rows(sql, since)}
+    told = (_later(record, bytes(body)) for (body,) in session.rows(sql, since))
+    later = sorted(event for event in told if event is not None)
     if "claimed" in later:
         return "the journal knows that it has run"
-    ended = next(iter(sorted(later.difference({None}))), None)
-    return f"the journal knows that it was {ended} since" if ended else None
+    return f"the journal knows that it was {later[-1]} since" if later else None
 
 
 def _later(record: Approval, body: bytes) -> str | None:

@@ -39,7 +39,8 @@ EXAMPLES = (
 def verb(settings: Settings, *, tool: str, resolved: bool, as_: Guise | None) -> Exit:
     """Show TOOL: what it is for, what it takes, what bounds it, where it is written."""
     whole, files = compiled_files(settings)
-    snapshot, hidden = seen_by(whole, caller_of(whole, as_, settings))
+    caller = caller_of(whole, as_, settings)
+    snapshot, hidden = seen_by(whole, caller)
     entry = require_tool(snapshot, tool, settings)
     screen = settings.screen
     if resolved:
@@ -47,7 +48,7 @@ def verb(settings: Settings, *, tool: str, resolved: bool, as_: Guise | None) ->
         screen.show(document, lambda: _resolved_text(entry))
         return Exit.OK
     is_hidden = entry.name in hidden
-    circuit = open_tools(snapshot, files, settings).get(entry.name)
+    circuit = open_tools(snapshot, files, settings, caller.tenant).get(entry.name)
     told = described(entry, is_hidden=is_hidden, circuit=circuit)
     screen.show(
         {"schema": SCHEMA, **told, **_limits(entry)},
