@@ -11,6 +11,7 @@
 .PHONY: help demo check fmt bench soak clean
 .DELETE_ON_ERROR:
 MAKEFLAGS += --no-print-directory
+unexport PYTHONDONTWRITEBYTECODE # each of the processes that tests start would compile all anew
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 

@@ -63,7 +63,10 @@ class Desk:
 
     async def ask(self, call="1", caps=None, **changes):
         return await self.run(
-            approval_asks.create, question(call, **changes), **({"caps": caps} if caps else {})
+            approval_asks.create,
+            question(call, **changes),
+            seals=SEALS,
+            **({"caps": caps} if caps else {}),
         )
 
     async def decide(self, which, verdict="approve", actor="ann", **said):
@@ -78,11 +81,15 @@ class Desk:
     async def edit(self, which, final_hash="final-edited", actor="ann", **said):
         change = {"roles": (), "channel": "cli", "arguments": '{"amount":1}', **said}
         return await self.run(
-            approval_decisions.edit, which, Edit(actor=actor, final_hash=final_hash, **change)
+            approval_decisions.edit,
+            which,
+            Edit(actor=actor, final_hash=final_hash, **change),
+            seals=SEALS,
         )
 
     async def reopen(self, which, terms):
-        return await self.run(approval_decisions.reopen, which, Reasked(terms, 2, "policy-2"))
+        asked = Reasked(terms, 2, "policy-2")
+        return await self.run(approval_decisions.reopen, which, asked, seals=SEALS)
 
     async def claim(self, which, owner="w1", final_hash="final-1", lease_s=30.0):
         return await self.run(
@@ -129,7 +136,8 @@ class Desk:
         say = NewDecision("ann", (), "cli", "approve")
 
         def work(session):
-            asked = approval_asks.create(session, question(new_id()), moment, many)
+            new = question(new_id())
+            asked = approval_asks.create(session, new, moment, many, seals=SEALS)
             return approval_decisions.decide(session, asked.id, say, moment, seals=SEALS).record.id
 
         return await self.database.run(work)

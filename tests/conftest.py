@@ -1,11 +1,43 @@
-"""What every test may use."""
+"""What every test may use, and where it works: in memory, where what is written is soon safe."""
 
+import gc
+import os
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
+import hypothesis
 import pytest
 
 MEMORY = Path("/dev/shm")
+ROOM = 1 << 30
+"""Bytes that must be free there for all that tests write."""
+
+gc.disable()  # until all is collected; see below
+hypothesis.settings.register_profile("any machine", deadline=None)
+hypothesis.settings.load_profile("any machine")
+
+
+def _is_good(place: Path) -> bool:
+    """Whether programs may be written to it and run, and enough of them."""
+    try:
+        found = os.statvfs(place)
+    except OSError:
+        return False
+    may_run = not found.f_flag & (os.ST_RDONLY | os.ST_NOEXEC)
+    return may_run and found.f_bavail * found.f_frsize >= ROOM
+
+
+DISK = tempfile.gettempdir()
+if "TMPDIR" not in os.environ and _is_good(MEMORY):
+    tempfile.tempdir = str(MEMORY)
+
+
+def pytest_collection_finish() -> None:
+    """The tests themselves live to the end: no search for garbage has to look at them again."""
+    gc.collect()
+    gc.freeze()
+    gc.enable()
 
 
 @pytest.fixture
@@ -14,10 +46,20 @@ def anyio_backend() -> str:
 
 
 @pytest.fixture
-def folder(tmp_path):
+def folder(tmp_path: Path) -> Iterator[Path]:
     """An empty folder, in memory where there is one: what is written there is soon safe."""
     if not MEMORY.is_dir():
         yield tmp_path
         return
     with tempfile.TemporaryDirectory(dir=MEMORY) as path:
+        yield Path(path)
+
+
+@pytest.fixture
+def disk(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """An empty folder on the disk, where all else that is temporary lies too: a sandbox has a /dev
+    of its own, so no project may lie there.
+    """
+    monkeypatch.setattr(tempfile, "tempdir", DISK)
+    with tempfile.TemporaryDirectory() as path:
         yield Path(path)

@@ -42,7 +42,7 @@ async def ask(database, name, count):
         def work(session, number=number):
             caps = Caps(10**6, 10**6)
             new = question(f"{name}-{number}")
-            record = approval_asks.create(session, new, MOMENTS.now(), caps)
+            record = approval_asks.create(session, new, MOMENTS.now(), caps, seals=SEALS)
             session.change(
                 "INSERT INTO meta (name, value) VALUES (?, '1') ON CONFLICT (name) DO UPDATE SET"
                 " value = CAST(CAST(meta.value AS BIGINT) + 1 AS TEXT)",

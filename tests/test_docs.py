@@ -222,11 +222,11 @@ def test_every_common_flag_is_told() -> None:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_what_a_page_shows_is_what_happens(page: Path, tmp_path: Path) -> None:
+def test_what_a_page_shows_is_what_happens(page: Path, disk: Path) -> None:
     page_text = page.read_text(encoding="utf-8")
 
-    transcripts.write_files(page_text, tmp_path)
-    transcripts.assert_true(page_text, tmp_path)
+    transcripts.write_files(page_text, disk)
+    transcripts.assert_true(page_text, disk)
 
 
 LINKING = [*PAGES, ROOT / "ARCHITECTURE.md", *sorted(ROOT.glob("examples/*/README.md"))]

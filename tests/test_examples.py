@@ -32,6 +32,11 @@ def port() -> Iterator[str]:
             server.terminate()
 
 
+@pytest.fixture
+def tmp_path(disk: Path) -> Path:
+    return disk
+
+
 def copied(folder: Path, to: Path, port: str) -> Path:
     """A copy of a project whose targets go to `port`."""
     shutil.copytree(folder, to, ignore=shutil.ignore_patterns("__pycache__", ".toolrt"))

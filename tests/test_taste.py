@@ -21,6 +21,7 @@ BANNED_SUFFIXES = (
 
 BROAD_EXCEPTS = {
     ("bindings/python_calls.py", "AtOnce.call"): "the call into user code",
+    ("pipeline/stages/attempt.py", "_Trying._direct"): "the call into user code",
     ("bindings/python_calls.py", "Inline.call"): "the call into user code",
     ("bindings/python_calls.py", "Linked.prepared"): "the validators of user code",
     ("bindings/python_calls.py", "OnLoop.begin"): "the call into user code",
@@ -29,10 +30,11 @@ BROAD_EXCEPTS = {
     ("bindings/python_errors.py", "_is_whole"): "the properties of user code",
     ("bindings/python_hosts.py", "Work._moved"): "a step of user code",
     ("bindings/python_hosts.py", "_waited"): "what a step of user code is woken with",
-    ("bindings/python_hooks.py", "Hook.run"): "the call into user code",
+    ("bindings/python_hooks.py", "_caught"): "the call into user code",
     ("bindings/python_owners.py", "_caught"): "the `setup` and `teardown` of user code",
     ("bindings/python_imports.py", "_module"): "the import of user code",
     ("bindings/python_imports.py", "looking_at"): "the attributes and signatures of user code",
+    ("bindings/python_upkeep.py", "Upkeep._step"): "the `setup` and `teardown` of user code",
     ("bindings/python_worker.py", "_Serving._ran"): "the top of a worker process",
     ("bindings/threads.py", "Job.run"): "the top of a thread",
     ("core/context.py", "Context._tell"): "the listener of the host",

@@ -30,6 +30,7 @@ from toolrt.pipeline.approvals import Approvals
 from toolrt.pipeline.batch import Batches
 from toolrt.pipeline.explaining import explain
 from toolrt.pipeline.gateway import Gateway
+from toolrt.pipeline.listing import Listing
 from toolrt.pipeline.metrics_page import Page
 from toolrt.pipeline.notices import Notices
 from toolrt.pipeline.telemetry import Telemetry
@@ -142,6 +143,7 @@ class Runtime:
         self.preview = self._gateway.preview
         self.explain = partial(explain, self._gateway)
         self.breakers = self._gateway.breakers
+        self.listed = Listing(self._registry, self.breakers, clock).listed
         self.refuse = self._gateway.refuse
         self.read_output = state.memory.spills.read
         self.keyed_calls = state.memory.keyed_calls

@@ -60,6 +60,10 @@ def test_csv_is_a_list_of_objects_by_its_header(data, rows):
         (b"a\n1\nx\0y\n", "line 3 holds a NUL character"),
         (b"a\n\xff\n", "byte 2 is not UTF-8"),
         (b"a\n" + b"1\n" * 200_001, "it has more than 200,000 rows"),
+        (
+            b",".join(b"%d" % n for n in range(2000)) + b"\n" + (b"," * 1999 + b"\n") * 501,
+            "it has more than 1,000,000 fields",
+        ),
         (b"a\n" + b"x" * 5_000_000, "line 2: field larger than field limit (131072)"),
         (b"<html>\n<p>,</p>", "line 2 has 2 fields, and the header 1"),
     ],

@@ -824,6 +824,21 @@ async def test_e6_two_retry_afters_are_nothing():
     assert failed.value.retry_after_s is None
 
 
+async def test_e6_what_a_service_asks_for_is_told():
+    with pytest.raises(BindingError) as failed:
+        await answer(reply("", 429, retry_after="90"))
+    assert failed.value.details["retry_after"] == 90
+    assert failed.value.hint == "it asks to wait 90 s"
+
+
+@pytest.mark.parametrize("value", ["0", "soon", "86401", "99999999999999999999"])
+async def test_e6_a_wait_that_nobody_waits_is_not_told(value):
+    with pytest.raises(BindingError) as failed:
+        await answer(reply("", 429, retry_after=value))
+    assert "retry_after" not in failed.value.details
+    assert failed.value.hint is None
+
+
 async def test_a_failed_answer_gives_its_json_to_the_result_and_an_excerpt_to_the_operator():
     with pytest.raises(BindingError) as failed:
         await answer(json_reply('{"error": {"message": "no such city"}}', 404))

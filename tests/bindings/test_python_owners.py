@@ -45,6 +45,17 @@ class Soon(Plain):
         EVENTS.append(("teardown", self.name))
         raise ValueError("late")
 
+class GivesUp(Plain):
+    async def setup(self):
+        await asyncio.sleep(0)
+        if FAILS:
+            raise FAILS.pop()
+        self.is_up = True
+    async def teardown(self):
+        EVENTS.append(("teardown", self.name))
+        await asyncio.sleep(0)
+        raise asyncio.CancelledError
+
 class Unlike:
     def setup(self, config):
         raise AssertionError
@@ -106,7 +117,9 @@ async def test_u49_an_object_of_two_tools_is_set_up_once():
 
 
 @pytest.mark.parametrize(
-    "error", [ValueError("no s3at"), SystemExit(1), KeyboardInterrupt()], ids=repr
+    "error",
+    [ValueError("no s3at"), SystemExit(1), KeyboardInterrupt(), asyncio.CancelledError()],
+    ids=repr,
 )
 async def test_u49_a_failure_is_that_calls_own_and_the_next_one_tries_again(error):
     kit = f"kit_fails_{type(error).__name__.lower()}"
@@ -117,6 +130,16 @@ async def test_u49_a_failure_is_that_calls_own_and_the_next_one_tries_again(erro
     assert (first.error.code, first.attempts) == ("unavailable", 1)
     assert "could not be set up" in first.error.message
     assert second.data is True
+
+
+async def test_u49_an_object_that_gives_up_cancels_neither_a_call_nor_the_close(caplog):
+    async with open_files(files("kit_gives_up", ("GivesUp", "use"))) as rt:
+        module("kit_gives_up").FAILS.append(asyncio.CancelledError())
+        first, second = await rt.call("t0", {}), await rt.call("t0", {})
+
+    assert (first.error.code, second.data) == ("unavailable", True)
+    assert module("kit_gives_up").EVENTS[-1] == ("teardown", "plain")
+    assert "`GivesUp` could not be torn down" in caplog.text
 
 
 async def test_u49_what_was_never_used_is_neither_set_up_nor_torn_down():

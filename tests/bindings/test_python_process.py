@@ -362,3 +362,102 @@ async def test_arguments_that_no_frame_holds_are_refused_and_the_worker_goes_on(
         await bound.value(tag="x" * (65 * 1024**2))
     assert error.value.code == "invalid-arguments"
     assert await bound.value(tag="x") == "x"
+
+
+OBJECTS = """
+    import asyncio, os, time
+    from pathlib import Path
+
+    def told(what):
+        with Path("events").open("a") as file:
+            file.write(f"{what} {os.getpid()}\\n")
+
+    class Plain:
+        def __init__(self): self.is_up = False
+        def setup(self):
+            told("setup")
+            if Path("fails").exists(): raise ValueError("no s3at in /etc/x")
+            self.is_up = True
+        def teardown(self): told("teardown")
+        def use(self) -> bool: return self.is_up
+
+    class Soon:
+        async def setup(self):
+            self.loop = asyncio.get_running_loop()
+            self.task = asyncio.create_task(asyncio.sleep(60))
+        async def teardown(self):
+            told(f"teardown {self.loop is asyncio.get_running_loop()}")
+            raise ValueError("late")
+        async def use(self) -> list:
+            asyncio.create_task(asyncio.sleep(60))
+            return [self.loop is asyncio.get_running_loop(), len(asyncio.all_tasks())]
+
+    class Stuck(Plain):
+        def teardown(self): time.sleep(60)
+"""
+
+
+@pytest.fixture
+async def objects(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    project = Project(tmp_path)
+    project.write("objects_kit", OBJECTS)
+    yield project
+    await project.close()
+
+
+def used(objects, kind):
+    return objects.bind("use", object=f"objects_kit:{kind}", run_in="process")
+
+
+def events():
+    path = Path("events")
+    return [line.split() for line in path.read_text().splitlines()] if path.exists() else []
+
+
+async def test_u49_an_object_is_set_up_in_its_worker_before_its_first_use_and_torn_down_in_the_end(
+    objects,
+):
+    tool = used(objects, "Plain")
+    assert events() == []
+    assert [await tool.value(), await tool.value()] == [True, True]
+    await objects.close()
+
+    [(setup, first), (teardown, last)] = events()
+    assert (setup, teardown) == ("setup", "teardown")
+    assert first == last != str(os.getpid())
+
+
+async def test_u49_what_is_set_up_asynchronously_lives_on_the_loop_of_its_calls(objects, caplog):
+    tool = used(objects, "Soon")
+    assert [await tool.value(), await tool.value()] == [[True, 3], [True, 3]]
+    await objects.close()
+
+    assert [each[:2] for each in events()] == [["teardown", "True"]]
+    assert "`Soon` could not be torn down: ValueError: late" in caplog.text
+
+
+async def test_u49_a_setup_that_fails_in_its_worker_was_never_sent_and_is_tried_again(objects):
+    tool = used(objects, "Plain")
+    (objects.folder / "fails").touch()
+    error, call = await failure(tool)
+    assert (error.code, error.hint) == ("unavailable", "nothing ran")
+    assert error.message == "`Plain` could not be set up: ValueError: no s3at in …/x"
+    assert (error.sent, call.sent) == ("never", "never")
+    (objects.folder / "fails").unlink()
+    assert await tool.value() is True
+    await objects.close()
+
+    assert [each[0] for each in events()] == ["setup", "setup", "teardown"]
+
+
+async def test_u49_an_object_that_only_takes_its_time_to_be_torn_down_holds_nobody_up(
+    objects, monkeypatch
+):
+    monkeypatch.setattr("toolrt.bindings.python_process.TEARDOWN_S", 0.3)
+    assert await used(objects, "Stuck").value() is True
+    before = time.monotonic()
+    await objects.close()
+
+    assert time.monotonic() - before < AT_ONCE_S
+    assert not is_there(int(events()[0][1]))

@@ -248,3 +248,12 @@ async def test_a_tool_that_is_stood_in_for_is_so_for_every_caller():
 )
 def test_names_and_conditions_that_yaml_reads_as_something_else_are_texts(tmp_path, settings):
     assert "error" not in [severity for severity, *_ in found(tmp_path, project(settings))]
+
+
+@pytest.mark.parametrize(
+    ("when", "code", "column"),
+    [("now.getHours() > 24", "out-of-range", 64), ("1 == 2", "constant-condition", 47)],
+)
+def test_a_setting_that_never_holds_is_warned_of(tmp_path, when, code, column):
+    files = project(f"{{tools: [pay], timeout: 5s, when: '{when}'}}")
+    assert found(tmp_path, files) == [("warning", code, 1, column)]

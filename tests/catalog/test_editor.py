@@ -136,6 +136,7 @@ LEFT_TO_CHECK = {
     ("tool.breaker.recovery", "out-of-range"),
     ("tool.rate.per", "out-of-range"),
     ("tool.cache.ttl", "out-of-range"),
+    ("tool.poll.every", "out-of-range"),
     ("policies.approval.ttl", "out-of-range"),
     ("policies.approval.execute_by", "out-of-range"),
     ("project.identities", "invalid-value"),  # the same proof twice

@@ -111,6 +111,14 @@ def test_a_broken_generation_forgets_nothing_of_the_one_before(compiled):
     assert same(before, after) == {"far", "near", "other"}
 
 
+def test_a_broken_file_that_may_have_targets_costs_only_the_tools_that_name_one(compiled):
+    before = compiled()
+    compiled({"tools.d/d.yaml": "targets: ["}, is_ok=False)
+    after = compiled({"tools.d/d.yaml": "tools: {}\n"})
+
+    assert same(before, after) == {"near"}
+
+
 def test_a_rule_is_compiled_again_when_a_tool_that_it_hits_takes_other_arguments(compiled):
     tool = (
         "tools: {p: {description: P., command: [echo, '{{ KEY }}'], parameters: {KEY: integer}}}\n"

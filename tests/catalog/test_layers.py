@@ -1,5 +1,8 @@
 """Where a tool's keys come from, lowest first: code, project, file, tool."""
 
+import textwrap
+from copy import deepcopy
+
 import pytest
 
 from toolrt.core.faults import Fault
@@ -28,6 +31,30 @@ def layers(tool="{}", defaults="{}", project="{}"):
 async def resolved(**texts):
     async with open_files(layers(**texts)) as rt:
         return rt.snapshot.tools["t"]
+
+
+def test_what_is_laid_over_nothing_is_shared():
+    tool = {"http": {"url": "a", "query": {"n": None}}, "reject": [{"when": None}]}
+
+    assert merge({}, tool) is tool
+    assert merge({"effect": "read"}, tool)["http"] is tool["http"]
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "merged"),
+    [
+        ({}, {"a": None}, {}),
+        ({}, {"a": {"b": None, "c": 1}}, {"a": {"c": 1}}),
+        ({}, {"a": {"b": {"c": None}}}, {"a": {"b": {"c": None}}}),
+        ({}, {"input_schema": {"default": None}}, {"input_schema": {"default": None}}),
+        ({"a": {"b": 1}}, {"a": {"b": None, "c": {"d": None}}}, {"a": {"c": {"d": None}}}),
+    ],
+)
+def test_null_resets_at_the_first_two_levels_whatever_lies_below(low, high, merged):
+    before = deepcopy((low, high))
+
+    assert merge(low, high) == merged
+    assert (low, high) == before
 
 
 pytestmark = pytest.mark.anyio
@@ -204,3 +231,28 @@ def test_merging_keeps_nulls_that_are_data():
 
 def test_a_fault_knows_its_way_out():
     assert Fault("c", "m", ("x",)).under("http", "query").path == ("http", "query", "x")
+
+
+@pytest.mark.parametrize(
+    ("when", "message", "hint"),
+    [
+        ('args.cur == "EURO"', "`args.cur` is never `EURO`", "did you mean `EUR`?"),
+        ('glob(args.cur, "e*")', "`args.cur` never fits `e*`", "known: `EUR`, `USD`"),
+        ('"EUR" == args.cur && args.cur in ["GBP"]', "`args.cur` is never `GBP`",
+         "known: `EUR`, `USD`"),
+    ],
+)  # fmt: skip
+def test_a_rejection_of_what_nobody_can_send_is_an_error(tmp_path, when, message, hint):
+    tool = f"""
+    tools:
+      pay:
+        description: Pay.
+        parameters: {{cur: {{enum: [EUR, USD]}}}}
+        command: [echo, "{{{{ cur }}}}"]
+        reject: [{{when: '{when}', reason: No.}}]
+    """
+    files = {"tools.d/t.yaml": textwrap.dedent(tool)}
+    found = load(write_files(tmp_path, files)).diagnostics
+    assert [(each.severity, each.code, each.message, each.hint) for each in found] == [
+        ("error", "unknown-value", message, hint)
+    ]

@@ -72,6 +72,7 @@ def tool(written: str, parameters: str = "{invoice: string}") -> str:
         ("verify: {tool: look, args: {invoice: '${env:X}'}, applied_when: result.x}",
          "disallowed", "{invoice: '${env:X}'}"),
         ("poll: {tool: pay, args: {invoice: a}, every: 1s, until: result.x}", "unfit-link", "pay,"),
+        ("poll: {tool: look, args: {invoice: a}, every: 0s, until: result.x}", "out-of-range", "0s"),
         ("poll: {tool: look, args: {invoice: '{{ result.id }}'}, every: 1s, until: 'result.'}",
          "invalid-condition", ""),
         ("idempotency_key: '{{ call.id }}'", "weak-key", "'{{ call.id }}'"),

@@ -301,3 +301,28 @@ def test_o1_a_secret_that_goes_on_in_the_next_item_of_a_list_is_masked_in_both(c
     text = base64.b64encode(b"s3cret/value").decode()
 
     assert redactor.value(["a", "x " + text[:cut], text[cut:] + " y"]) == ["a", "x ***", "*** y"]
+
+
+UNSEEN = {
+    "zero width": "\u200b", "bidirectional": "\u202e", "a tag": "\U000e0041", "a joiner": "\u200d",
+    "a soft hyphen": "\u00ad", "a selector": "\ufe0f", "a filler": "\u3164", "a bell": "\x07",
+    "NUL, as in UTF-16": "\x00", "colour": "\x1b[01;31m\x1b[K", "C1": "\x9b0m",
+    "a link": "\x1b]8;;http://x\x1b\\",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("unseen", UNSEEN.values(), ids=UNSEEN)
+def test_o1_nothing_unseen_inside_a_secret_keeps_it_from_being_masked(redactor, unseen):
+    """Else what removes it later would put the secret together."""
+    within = SECRET[:9] + unseen + SECRET[9:]
+
+    for text in (within, unseen.join(SECRET), f"a {within} {within}"):
+        assert redactor.text(f"<{text}>") in {"<***>", "<a *** ***>"}
+        assert redactor.excerpt(text) in {"***", "a *** ***"}
+    assert redactor.value({within: [f"{unseen}b", within]}) == {"***": ["b", "***"]}
+    assert redactor.value(["a", within[:30], within[30:]]) == ["a", "***", "***"]
+    assert redactor.text(f"{unseen}else") == f"{unseen}else"
+
+
+def test_o2_a_part_that_a_cut_left_is_masked_whatever_hides_in_it(redactor):
+    assert redactor.excerpt(f"says {SECRET[:5]}\u200b{SECRET[5:20]}…") == "says ***…"

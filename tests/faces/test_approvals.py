@@ -376,6 +376,23 @@ def test_one_who_may_only_call_finds_their_own_by_its_beginning(invoke, as_user,
     assert document(invoke("approvals", "show", shared[:8], "-o", "json"))["id"] == shared
 
 
+LOST = """\
+tools:
+  lost:
+    description: Be lost.
+    command: [sleep, "5"]
+    timeout: {attempt: 200ms}
+    retry: none
+    hitl: confirm
+    verify: {tool: done, applied_when: result == "yes"}
+  done:
+    description: Whether it was done.
+    command: [cat, done]
+    effect: read
+    retry: none
+"""
+
+
 def test_a2_an_end_that_nobody_knows_is_said_by_a_person(invoke):
     invoke("run", "bank.hang")
     approval = invoke("approvals", "list", "--ids").stdout.strip()
@@ -391,6 +408,39 @@ def test_a2_an_end_that_nobody_knows_is_said_by_a_person(invoke):
     assert said.exit_code == 0
     assert state(invoke, approval) == "succeeded"
     assert invoke("approvals", "resolve", approval, "failed").exit_code == 1
+
+
+def test_a9_an_end_that_verify_cannot_tell_is_left_to_a_person(invoke, project):
+    invoke("run", "bank.hang")
+    approval = invoke("approvals", "list", "--ids").stdout.strip()
+    invoke("approvals", "approve", approval, "--run")
+
+    left = invoke("approvals", "resolve", approval)
+    assert left.exit_code == 1
+    assert left.stderr == (
+        "error[unknown-outcome]: bank.hang: nobody knows how it ended: the tool has no `verify` to"
+        " be asked\nhint: look what came of it, then say it\n"
+        f"try: toolrt approvals resolve {approval[:8]} succeeded|failed\n"
+    )
+    assert state(invoke, approval) == "unknown"
+
+
+def test_a9_what_verify_says_is_told_with_the_end(invoke, project):
+    tool = project / "tools.d" / "lost.yaml"
+    tool.write_text(LOST)
+    invoke("run", "lost")
+    approval = invoke("approvals", "list", "--ids").stdout.strip()
+    invoke("approvals", "approve", approval, "--run")
+    (project / "done").write_text("yes")
+
+    other = invoke("approvals", "resolve", approval, "failed")
+    said = invoke("approvals", "resolve", approval)
+    assert (other.exit_code, said.exit_code) == (1, 0)
+    assert "error[conflict]: lost: `done` says that it took effect" in other.stderr
+    assert "state     succeeded" in said.stdout
+    assert said.stderr == "`done` says that it took effect\n"
+    shown = invoke("history", "show", approval).stdout
+    assert "resolved" in shown
 
 
 def test_a11_a_yes_for_an_hour_answers_the_like_until_it_is_revoked(invoke):

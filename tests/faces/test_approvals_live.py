@@ -220,6 +220,38 @@ def test_watch_goes_on_where_somebody_else_was_quicker_or_it_is_refused(invoke, 
     assert watching.process.poll() is None
 
 
+def test_watch_offers_nothing_to_whom_nothing_is_asked_of(invoke, terminal, project):
+    """Whoever asked has no say in it, neither a yes nor a no."""
+    (project / "policies.d" / "bank.yaml").write_text(
+        "rules: [{id: two, decide: ask, tools: [bank.pay], approval: {count: 2}}]\ndefault: allow\n"
+    )
+    own = asked(invoke)
+    watching = terminal("approvals", "watch")
+    shown = watching.until("once it is approved")
+    assert "2 yeses of anybody who may approve (not you, who asked)" in shown
+    assert "[a]pprove" not in shown
+    assert "[d]eny" not in shown
+
+    other = document(invoke(*PAY, "--as", "ann", "-o", "json"))["pause"]["approval_id"]
+    watching.until(KEYS)
+    watching.type("a")
+    watching.until("is pending: 1 of 2 yeses")
+    assert (state(invoke, own), state(invoke, other)) == ("pending", "pending")
+
+
+def test_watch_tells_how_a_call_that_a_person_makes_is_answered(invoke, terminal, project):
+    tool = "tools: {ring: {description: Ring., parameters: {who: string}, hitl: external}}\n"
+    (project / "tools.d" / "ring.yaml").write_text(tool)
+    approval = document(invoke("run", "ring", "who=Ann", "-o", "json"))["pause"]["approval_id"]
+    watching = terminal("approvals", "watch")
+    shown = watching.until("[d]eny  [s]kip")
+    assert f"try: toolrt approvals approve {approval[:8]} --result" in shown
+    assert "[a]pprove" not in shown
+    watching.type("a")
+    watching.type("d")
+    watching.until("is denied")
+
+
 def test_what_was_edited_is_shown_again_before_a_key_decides(invoke, terminal, project):
     (project / "policies.d" / "bank.yaml").write_text(
         "rules: [{id: two, decide: ask, tools: [bank.pay], approval: {count: 2}}]\ndefault: allow\n"
@@ -230,7 +262,7 @@ def test_what_was_edited_is_shown_again_before_a_key_decides(invoke, terminal, p
     invoke("approvals", "approve", approval, "--edit", "amount=7")
     watching.until("it is pending by now")
 
-    assert "amount: 7" in watching.until(KEYS)
+    assert "amount: 7" in watching.until("another is needed")
 
 
 def test_what_is_asked_for_is_prompted_on_a_terminal(invoke, terminal):

@@ -62,9 +62,10 @@ def test_json_has_all_that_is_known(failing, invoke):
     down = found["down"]
     assert 590 < down.pop("retry_after_s") <= 600
     assert down == {
-        "kind": "tool", "name": "down", "state": "open", "failures": 0, "failed_trials": 0,
+        "kind": "tool", "name": "down", "tenant": None, "state": "open", "failures": 0, "failed_trials": 0,
         "why": "execution-failed", "tools": ["down"],
-        "settings": {"failures": 1, "recovery": 600.0, "ratio": 0.5, "window": 60.0, "hide": False},
+        "settings": {"failures": 1, "recovery": 600.0, "ratio": 0.5, "window": 60.0, "hide": False,
+                     "by": "target"},
     }  # fmt: skip
     assert (found["shop"]["kind"], found["shop"]["tools"]) == ("target", ["list", "look"])
 
@@ -135,3 +136,23 @@ def test_a_broken_store_is_told_of_and_lists_go_on(failing, invoke):
     assert shown.exit_code == 0
     assert "breakers are shown as if closed" in shown.stderr
     assert "gone" in shown.stdout
+
+
+OF_TENANTS = """
+tools:
+  down: {description: Is down., command: ['false'], breaker: {failures: 1, by: tenant}, retry: none}
+"""
+
+
+def test_b6_breakers_of_tenants_are_told_apart(project, invoke):
+    (project / "tools.d" / "t.yaml").write_text(OF_TENANTS)
+    me, ann = identity(_os_user(), "call", "admin"), identity("ann", "call")
+    identities(project, me, ann | {"tenant": "acme"})
+    assert invoke("run", "down", "--as", "ann@acme").exit_code == 1
+
+    rows = [line.split("  ")[:2] for line in invoke("breakers", "list").stdout.splitlines()]
+    assert [[cell.strip() for cell in row if cell.strip()] for row in rows][1][0] == "down for acme"
+    assert "unavailable" not in invoke("list").stdout
+    assert "circuit open" in invoke("list", "--as", "ann@acme").stdout
+    assert invoke("breakers", "reset", "down").stdout == "down  reset: it is called again\n"
+    assert "circuit open" not in invoke("list", "--as", "ann@acme").stdout

@@ -26,6 +26,11 @@ def test_a_cut_shows(text, most, shown):
     assert cut(text, most) == shown
 
 
+def test_a_text_of_any_length_is_cut_at_once():
+    assert cut("東" * 1_000_000, 6) == "東東…"
+    assert fitted([["n" * 1_000_000, "x" * 1_000_000]], 0.5, 12) == [["nnnnn…", "xxx…"]]
+
+
 def test_what_does_not_fit_is_cut():
     rows = [["name(a: string)", "read", "A long text"]]
 

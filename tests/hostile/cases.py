@@ -308,6 +308,10 @@ FORMS = {
     "hexadecimal": lambda: KEY.encode().hex(),
     "hexadecimal, capitals": lambda: KEY.encode().hex().upper(),
     "hexadecimal, spaced": lambda: KEY.encode().hex(" "),
+    "zero width inside": lambda: "\\u200b".join(KEY),
+    "tags inside": lambda: {"k": [KEY[:20] + "\\U000e0041\\u202e" + KEY[20:]]},
+    "colours inside": lambda: "\\x1b[01;31m\\x1b[K".join(KEY[at : at + 9] for at in range(0, len(KEY), 9)),
+    "NUL inside": lambda: KEY.encode("utf-16-le").decode("latin-1"),
 }
 
 
@@ -436,7 +440,7 @@ FORMS = (
     "plain", "inside", "base64", "base64 inside 1", "base64 inside 2", "base64 for URLs",
     "base64 in lines", "URL", "URL, slashes kept", "URL, small letters", "JSON",
     "JSON, slashes escaped", "JSON, for HTML", "hexadecimal", "hexadecimal, capitals",
-    "hexadecimal, spaced",
+    "hexadecimal, spaced", "zero width inside", "tags inside", "colours inside", "NUL inside",
 )  # fmt: skip
 
 

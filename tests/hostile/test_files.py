@@ -155,6 +155,18 @@ def test_f2_a_rule_sees_the_one_spelling_of_a_path(project, path):
     assert (seen.exit, seen.document["error"]["code"]) == (4, "denied")
 
 
+def test_b37_a_change_of_what_is_gone_since_is_a_conflict(project):
+    path = project / "ws" / "deleted"
+    path.write_text("one")
+    assert called(project, "read", path="deleted").exit == 0
+    path.unlink()
+
+    seen = called(project, "edit", "-o", "json", path="deleted", old="one", new="1")
+
+    assert_as_told(Case("37 gone", "edit", "CONFLICT"), seen, None)
+    assert not path.exists()
+
+
 @pytest.mark.parametrize("change", ["37 other bytes", "38 the same size and time"])
 def test_b37_b38_an_edit_of_what_has_changed_since_is_a_conflict(project, change):
     path = project / "ws" / "edited"

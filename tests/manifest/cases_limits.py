@@ -65,6 +65,7 @@ def settings(entry: str, keys: str) -> Files:
 
 MIXED = "parameters: {a: string}\nshell: {script: '\"$1\"', argv: ['{{ a }}']}\nretry: none\n"
 BOB, EVE = Caller("bob", tenant="acme"), Caller("eve", tenant="acme")
+ZOE = Caller("zoe", tenant="zoo")
 
 LIMITS = [
     Works("tool.breaker tool.breaker.failures", command("«breaker: {failures: 2}»", FALSE),
@@ -77,6 +78,8 @@ LIMITS = [
         ends(*[0] * 9, 11, 0), [BAD] * 11, [BAD] * 10 + [OPEN], held=True),
     Works("tool.breaker.hide", command("breaker: {failures: 1«, hide: true»}", FALSE),
         hidden, True, False),
+    Works("tool.breaker.by", command("breaker: {failures: 1«, by: tenant»}", FALSE),
+        ends(BOB, ZOE, BOB), [BAD, BAD, OPEN], [BAD, OPEN, OPEN]),
     Works("tool.rate", command("«rate: 2/1m»", TRUE), ends(0, 0, 0), [OK, OK, LIMITED], [OK] * 3),
     Works("tool.rate.limit", command("rate: {limit: «1¦2», per: 1m}", TRUE),
         ends(0, 0), [OK, LIMITED], [OK, OK]),

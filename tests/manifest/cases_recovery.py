@@ -148,6 +148,8 @@ RECOVERY: list[Works | Wrong] = [
             " until: 'true'}")), data("target"), "/u?a=GET", "/u?a=b", held=True),
     Works("tool.poll.every", with_other(http("", "poll: {tool: u, every: «5s¦2s», until: 'true'}")),
         slept(), [5.0], [2.0], held=True),
+    Wrong("tool.poll.every", with_other(http("", "poll: {tool: u, every: §0s, until: 'true'}")),
+        "out-of-range"),
     Works("tool.poll.until",
         with_other(http("", "poll: {tool: u, every: 5s, until: «'true'¦'false'»}")),
         of_result("status"), "success", "partial", held=True),

@@ -37,6 +37,12 @@ def named(case: Works | Wrong | Later) -> str:
     return case.key.split()[0]
 
 
+@pytest.fixture(autouse=True)
+def _on_disk_where_it_must_be(request: pytest.FixtureRequest) -> None:
+    if ".sandbox" in request.node.name:
+        request.getfixturevalue("disk")
+
+
 @pytest.mark.anyio
 @pytest.mark.parametrize("case", WORKS, ids=named)
 async def test_a_right_value_is_seen(case: Works) -> None:

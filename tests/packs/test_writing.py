@@ -215,6 +215,21 @@ def test_f4_the_same_bytes_in_another_file_are_another_version(desk, change):
     assert desk.refused("write", "f", text="two", expected=seen)[0] == "conflict"
 
 
+@pytest.mark.parametrize(
+    ("tool", "change"), [("write", {"text": "two"}), ("edit", {"old": "one", "new": "two"})]
+)
+def test_f4_a_file_that_is_gone_since_is_a_conflict_and_does_not_come_back(desk, tool, change):
+    path = desk.put("f", "one")
+    desk.call("read", "f")
+    seen = desk.told
+    path.unlink()
+
+    code, message = desk.refused(tool, "f", **change, expected=seen)
+
+    assert (code, message) == ("conflict", "`f` has been deleted since it was read")
+    assert not path.exists()
+
+
 def test_f4_what_a_call_has_made_is_what_its_caller_has_seen(desk):
     desk.put("f", "one")
     desk.call("create", "g", text="a")

@@ -10,6 +10,7 @@ from toolrt.core.calls import Caller, Invocation
 from toolrt.core.clock import SystemClock
 from toolrt.core.errors import AttemptTimeoutError, BindingError, ToolError
 from toolrt.core.results import Answer
+from toolrt.pipeline import breakers
 from toolrt.pipeline.guarding import guarded
 from toolrt.runtime import open as open_project
 from toolrt.testing import ManualClock, open_files, stubbed, write_files
@@ -62,9 +63,9 @@ class World:
             raise self.answer
         return self.answer
 
-    async def call(self, name="buy", answer="ok"):
+    async def call(self, name="buy", answer="ok", caller=None):
         self.answer = answer
-        result = await self.runtime.call(name, {})
+        result = await self.runtime.call(name, {}, caller)
         return result.error.code if result.error else result.status
 
     async def fail(self, times=3, name="buy"):
@@ -561,3 +562,65 @@ async def test_e8_a_dead_target_gets_fewer_than_12_attempts_for_10_calls():
             await world.call("again", down)
 
     assert world.made <= 1.2 * 200
+
+
+APART = """
+defaults: {effect: read, retry: none, breaker: {failures: 2, recovery: 100s, by: tenant}}
+tools:
+  buy: {description: Buys., python: "kit:nothing"}
+  rare: {description: Is rare., python: "kit:nothing", rate: {limit: 9, per: 1h}}
+"""
+ACME, ZOO = Caller("ann", tenant="acme"), Caller("zoe", tenant="zoo")
+
+
+@pytest.mark.parametrize("tool", ["buy", "rare"])
+async def test_b6_what_fails_for_one_tenant_stops_no_other(tool):
+    clock = ManualClock()
+    async with open_files(FILES | {"tools.d/t.yaml": APART}, clock=clock) as runtime:
+        world = World(runtime, clock)
+        with stubbed(runtime, dict.fromkeys(("buy", "rare"), world)):
+            for _ in range(2):
+                await world.call(tool, DOWN, ACME)
+            assert await world.call(tool, caller=ACME) == "circuit-open"
+            assert await world.call(tool, caller=Caller("amy", tenant="acme")) == "circuit-open"
+            assert await world.call(tool, caller=ZOO) == "success"
+            assert await world.call(tool) == "success"
+            clock.advance(101)
+            assert await world.call(tool, caller=ACME) == "success"
+
+
+async def test_b6_breakers_of_tenants_outlive_a_process_and_are_reset_together(tmp_path):
+    write_files(tmp_path, FILES | {"tools.d/t.yaml": APART})
+    odd = Caller("o", tenant='\ud800 "@/')
+    async with open_project(tmp_path) as runtime:
+        world = World(runtime, None)
+        with stubbed(runtime, {"buy": world}):
+            for caller in (ACME, odd):
+                await world.call("buy", DOWN, caller)
+                await world.call("buy", DOWN, caller)
+    async with open_project(tmp_path) as runtime:
+        world = World(runtime, None)
+        with stubbed(runtime, {"buy": world}):
+            for caller in (ACME, odd):
+                assert await world.call(caller=caller) == "circuit-open"
+            assert await world.call(caller=ZOO) == "success"
+            page = await runtime.metrics()
+            assert 'toolrt_breaker_state{name="buy",of="tool",state="open"} 1.0' in page
+            assert "acme" not in page
+            await runtime.breakers.reset("buy", "boss")
+            for caller in (ACME, odd):
+                assert await world.call(caller=caller) == "success"
+
+
+async def test_b6_breakers_of_tenants_that_rest_make_room(monkeypatch):
+    monkeypatch.setattr(breakers, "MOST_KEPT", 20)
+    clock = ManualClock()
+    async with open_files(FILES | {"tools.d/t.yaml": APART}, clock=clock) as runtime:
+        world = World(runtime, clock)
+        with stubbed(runtime, {"buy": world}):
+            await world.call("buy", DOWN, ACME)
+            await world.call("buy", DOWN, ACME)
+            for number in range(60):
+                await world.call(caller=Caller("x", tenant=str(number)))
+            assert len(runtime.breakers._made) <= 21
+            assert await world.call(caller=ACME) == "circuit-open"

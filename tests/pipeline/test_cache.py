@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from tests.limits import AT_ONCE_S
 from toolrt.core.calls import Caller
 from toolrt.core.errors import BindingError, ToolError
+from toolrt.core.redaction import Secret
 from toolrt.pipeline import caching, copies
 from toolrt.runtime import open as open_project
 from toolrt.testing import ManualClock, open_files, stubbed, write_files
@@ -171,6 +172,37 @@ async def test_an_answer_is_shared_within_its_scope_alone(scope, other, shares):
     async with opened(tool(f"{{ttl: 5m, scope: {scope}}}"), Counted()) as (rt, _):
         await rt.call("look", {}, ANNE)
         assert (await rt.call("look", {}, other)).cached is shares
+
+
+SEES = """
+import toolrt
+
+def who(caller: toolrt.Context) -> str:
+    '''Tells who asks.'''
+    return caller.caller.credentials["key"].reveal()
+
+def sign(caller, target):
+    return caller.credentials["key"].reveal()
+"""
+SIGNED = """
+targets: {t: {url: "http://127.0.0.1:9", auth: {python: "sees:sign"}}}
+tools: {look: {description: Looks., effect: read, http: {target: t, url: /}, cache: CACHE}}
+"""
+CODED = """
+tools: {look: {description: Looks., effect: read, python: "sees:who", cache: CACHE}}
+"""
+
+
+@pytest.mark.parametrize("text", [SIGNED, CODED], ids=["auth", "python"])
+@pytest.mark.parametrize("scope", ["caller", "session", "tenant"])
+async def test_answers_of_code_that_sees_credentials_are_for_these(text, scope):
+    written = text.replace("CACHE", f"{{ttl: 5m, scope: {scope}}}")
+    async with open_files({"tools.d/t.yaml": written, "sees.py": SEES}) as rt:
+        with stubbed(rt, {"look": Counted()}):
+            for key in ("one", "two"):
+                caller = Caller("anne", session="s", credentials={"key": Secret(key)})
+                assert not (await rt.call("look", {}, caller)).cached
+                assert (await rt.call("look", {}, caller)).cached
 
 
 async def test_callers_without_a_tenant_do_not_share_theirs():

@@ -158,6 +158,69 @@ async def test_a11_a_standing_yes_that_was_written_by_hand_answers_nothing(root)
     assert found == [f"grant {grant.id}: it is not the one that was given"]
 
 
+ROWS = {
+    "a longer time": "execute_by_wall = execute_by_wall + 9e6, execute_by_s = execute_by_s + 9e6",
+    "other roles of who asked": """caller = replace(caller, '"roles": []', '"roles": ["boss"]')""",
+    "nobody who edited it": "edited_by = NULL",
+    "another view": "view = replace(view, 'A2', 'A1')",
+    "another reason": "reason = 'all is well'",
+    "no rules": "rules = '[]'",
+    "other words of the model": "asked_arguments = '{}'",
+    "another session": "session = 's2'",
+    "no seal": "seal = NULL",
+}
+
+
+@pytest.mark.parametrize("change", ROWS.values(), ids=list(ROWS))
+async def test_a4_a_row_that_was_changed_by_hand_runs_nothing_and_is_found(root, change):
+    approval = await asked(root())
+    async with toolrt.open(root()) as runtime:
+        await runtime.approvals.approve(approval, BOSS, edits={"invoice": "A2"})
+    forge(root(), f"UPDATE approvals SET {change}")
+    async with toolrt.open(root()) as runtime:
+        error = (await runtime.approvals.run(approval)).error
+        assert (error.code, error.hint) == ("approval-mismatch", "nothing ran")
+        assert await reasons(runtime) == [f"approval {approval}: its row was changed by hand"]
+
+
+@pytest.mark.parametrize("edits", [None, {"invoice": "A2"}])
+@pytest.mark.parametrize("change", ["view = replace(view, 'A1', 'A0')", "expires_s = 9e9"])
+async def test_a12_nobody_says_yes_to_a_row_that_was_changed_by_hand(root, change, edits):
+    approval = await asked(root())
+    forge(root(), f"UPDATE approvals SET {change}")
+    async with toolrt.open(root()) as runtime:
+        moved = await runtime.approvals.approve(approval, BOSS, edits=edits)
+        assert (moved.code, moved.record.state) == ("approval-mismatch", "pending")
+        assert moved.message == "its row was changed by hand"
+        cancelled = await runtime.approvals.cancel(approval, BOSS)
+        assert cancelled.record.state == "cancelled"
+        assert await reasons(runtime) == [f"approval {approval}: its row was changed by hand"]
+
+
+async def test_a5_terms_of_now_seal_no_row_that_was_changed_by_hand(root):
+    approval = await asked(root())
+    async with toolrt.open(root()) as runtime:
+        await runtime.approvals.approve(approval, BOSS)
+    forge(root(), "UPDATE approvals SET view = '{}'")
+    async with toolrt.open(root(count=2)) as runtime:
+        assert (await runtime.approvals.run(approval)).error.code == "approval-mismatch"
+        assert (await runtime.approvals.get(approval)).state == "approved"
+
+
+async def test_a2_a_cancelled_call_runs_no_more_because_its_row_says_so(root):
+    approval = await asked(root())
+    async with toolrt.open(root()) as runtime:
+        await runtime.approvals.approve(approval, BOSS)
+        await runtime.approvals.cancel(approval, BOSS)
+    forge(
+        root(),
+        "UPDATE approvals SET state = 'approved', ended_wall = NULL, revision = revision - 1",
+    )
+    async with toolrt.open(root()) as runtime:
+        error = (await runtime.approvals.run(approval)).error
+    assert error.message == "`pay`: the journal knows that it was cancelled since"
+
+
 TAMPERINGS = {
     "edited arguments": (
         "UPDATE approvals SET final_hash = 'x'",

@@ -1,5 +1,6 @@
 """A call through the whole pipeline: found, prepared, checked, judged, shaped."""
 
+import asyncio
 import json
 import logging
 
@@ -353,3 +354,74 @@ async def test_a_path_that_repeats_the_name_of_its_root_is_told_what_to_send(fil
         result = await rt.call("t", {"file": file})
         assert (await rt.call("t", {"file": "a.txt"})).data.strip() == "hi"
     assert (result.error.code, result.error.hint) == ("execution-failed", hint)
+
+
+WAITS = """
+import asyncio
+
+async def wait(ms: int = 0) -> str:
+    '''Waits.'''
+    await asyncio.sleep(9)
+"""
+GIVEN_UP = 'python: "waits:wait"\neffect: write\n'
+
+
+async def given_up(rt, call):
+    """What the journal and the metrics tell of a call that is cancelled while it runs."""
+    task = asyncio.ensure_future(call)
+    await asyncio.sleep(0.05)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    await rt._state.memory.journal.flush()
+    told = await rt._state.memory.journal.records.entries()
+    entries = [each for each in told if "status" in each]
+    page = (await rt.metrics()).splitlines()
+    return (
+        [(each["tool"], each["status"], each["code"], each["attempts"]) for each in entries],
+        [line for line in page if line.startswith("toolrt_calls_total")],
+    )
+
+
+async def test_a_call_that_is_cancelled_is_recorded_counted_and_logged(caplog):
+    caplog.set_level(logging.INFO, "toolrt.calls")
+    async with open_files(project(GIVEN_UP, **{"waits.py": WAITS})) as rt:
+        entries, counts = await given_up(rt, rt.call("t", {}))
+
+    assert entries == [("t", "error", "cancelled", 1)]
+    assert counts == [
+        'toolrt_calls_total{by="caller",code="cancelled",status="error",tool="t"} 1.0'
+    ]
+    assert json.loads(caplog.records[-1].message)["code"] == "cancelled"
+
+
+async def test_calls_of_a_cancelled_call_are_told_as_well():
+    files = {
+        "waits.py": WAITS,
+        "tools.d/t.yaml": """
+            tools:
+              a: {description: A., command: ["false"], effect: read, retry: none, fallback: t}
+              t: {python: "waits:wait", effect: read}
+            """,
+    }
+    async with open_files(files) as rt:
+        with stubbed(rt, {"a": down}):
+            entries, _ = await given_up(rt, rt.call("a", {}))
+
+    assert sorted(entries) == [("a", "error", "cancelled", 1), ("t", "error", "cancelled", 1)]
+
+
+def down(_arguments):
+    raise BindingError("down", target_fault=True)
+
+
+async def test_an_approved_call_that_is_cancelled_is_told():
+    boss = toolrt.Caller("boss", may=frozenset({"call", "approve", "admin"}))
+    tool = GIVEN_UP + "hitl: confirm\n"
+    async with open_files(project(tool, **{"waits.py": WAITS})) as rt:
+        id_ = (await rt.call("t", {})).pause.approval_id
+        await rt.approvals.approve(id_, boss)
+        entries, counts = await given_up(rt, rt.approvals.run(id_))
+
+    assert ("t", "error", "cancelled", 1) in entries
+    assert any('by="approval",code="cancelled"' in line for line in counts)

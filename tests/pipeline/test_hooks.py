@@ -54,6 +54,23 @@ async def breaks_soon(value, context):
 def leaves(value):
     raise SystemExit(3)
 
+async def leaves_at_once(value):
+    raise SystemExit(3)
+
+async def leaves_soon(value):
+    await asyncio.sleep(0)
+    raise KeyboardInterrupt
+
+def gives_one_that_leaves(value):
+    return leaves_at_once(value)
+
+async def gives_up(value):
+    raise asyncio.CancelledError
+
+async def gives_up_soon(value):
+    await asyncio.sleep(0)
+    raise asyncio.CancelledError
+
 def stops(value):
     raise StopIteration
 
@@ -65,6 +82,9 @@ def gives_text(value):
 
 def gives_object(value):
     return object()
+
+def gives_half_a_character(value):
+    return ["\\ud800"]
 
 def count(value, context):
     SEEN.append(("after", value))
@@ -171,7 +191,21 @@ async def test_after_hooks_replace_the_value_sync_and_async():
     assert result.data == {"soon": {"seen": {"given": {"n": 1}}}}
 
 
-@pytest.mark.parametrize("name", ["breaks", "breaks_soon", "leaves", "stops", "stops_soon"])
+BREAKS = [
+    "breaks",
+    "breaks_soon",
+    "leaves",
+    "leaves_at_once",
+    "leaves_soon",
+    "gives_one_that_leaves",
+    "gives_up",
+    "gives_up_soon",
+    "stops",
+    "stops_soon",
+]
+
+
+@pytest.mark.parametrize("name", BREAKS)
 @pytest.mark.parametrize("key", ["before", "after"])
 async def test_fault_4_and_7_of_others_an_error_in_a_hook_fails_the_call_without_a_trace(
     caplog, key, name
@@ -195,7 +229,10 @@ async def test_a_failure_after_the_effect_says_that_it_took_place():
     assert not error.retryable
 
 
-@pytest.mark.parametrize(("key", "name"), [("before", "gives_text"), ("after", "gives_object")])
+@pytest.mark.parametrize(
+    ("key", "name"),
+    [("before", "gives_text"), ("after", "gives_object"), ("after", "gives_half_a_character")],
+)
 async def test_a_hook_that_gives_something_else_fails_the_call(key, name):
     result = await called(hook(key, name))
 

@@ -243,6 +243,45 @@ async def test_e11_one_in_flight_for_too_long_is_a_conflict_that_may_be_repeated
     assert not (project / "done").exists()
 
 
+STUCK = """
+tools:
+  pay: {python: "stuck:pay", timeout: 800ms, idempotency_key: "{{ invoice }}"}
+"""
+STUCK_CODE = """
+import time
+from pathlib import Path
+
+import toolrt
+
+HERE = Path(__file__).parent
+
+def pay(invoice: str, call: toolrt.Context) -> str:
+    '''Pays in the end.'''
+    with (HERE / "runs").open("a") as runs:
+        runs.write(call.idempotency_key)
+    while not (HERE / "go").exists():
+        time.sleep(0.01)
+    return "paid"
+"""
+
+
+@pytest.mark.parametrize("how", ["late", "cancelled"])
+async def test_e11_what_still_runs_in_its_thread_is_under_way(folder, how):
+    write_files(folder, {"tools.d/t.yaml": STUCK, "stuck.py": STUCK_CODE})
+    async with open_project(folder) as rt:
+        first = asyncio.ensure_future(rt.call("pay", {"invoice": "A"}))
+        if how == "cancelled":
+            while not (folder / "runs").exists():
+                await asyncio.sleep(0.005)
+            first.cancel()
+        await asyncio.wait([first])
+        again = await rt.call("pay", {"invoice": "A"})
+        (folder / "go").touch()
+
+    assert (again.error.code, again.error.retryable) == ("conflict", True)
+    assert (folder / "runs").read_text() == "A"
+
+
 async def test_a_call_whose_process_died_may_be_made_again_once_its_lease_is_over(folder):
     project = write_files(folder, {"tools.d/t.yaml": SLOW})
     clock = ManualClock()

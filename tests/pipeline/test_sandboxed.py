@@ -6,7 +6,7 @@ from toolrt.bindings import bubblewrap, sandbox
 from toolrt.bindings.bubblewrap import Bubblewrap, Needs
 from toolrt.testing import open_files
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("disk")]
 
 WORKS = bubblewrap.program(Needs(network=False, write=True))
 walled = pytest.mark.skipif(WORKS.path is None, reason=f"no sandbox here: {WORKS.detail}")

@@ -87,6 +87,35 @@ async def test_calls_that_are_refused_count():
         assert await ends(runtime, ("a", "no number"), "a", "a") == ["invalid-arguments", OK, ALL]
 
 
+async def test_u52_calls_of_no_tool_count_and_come_to_an_end():
+    async with opened("{max_calls: 3}") as (runtime, _):
+        made = await ends(runtime, *(f"made_up{number}" for number in range(5)), "a")
+
+    assert made == ["unknown-tool"] * 3 + [ALL] * 3
+
+
+async def test_u52_calls_of_tools_that_cannot_run_count():
+    tools = TOOLS + '  out: {description: Out., command: {argv: [cat], stdin: "${env:NOT_THERE}"}, effect: read}\n'
+    async with open_files(files("{max_calls: 2}", tools=tools)) as runtime:
+        assert await ends(runtime, "out", "out", "out") == ["unavailable", "unavailable", ALL]
+
+
+async def test_u52_calls_whose_arguments_cannot_be_read_count():
+    broken = {"tool": "a", "arguments": "{"}
+    async with opened("{max_calls: 2}") as (runtime, _):
+        results = await runtime.call_many([broken, broken, broken])
+        assert await ends(runtime, "a") == [ALL]
+
+    assert [each.error.code for each in results] == ["invalid-arguments"] * 2 + ["budget-exhausted"]
+
+
+async def test_calls_that_a_batch_does_not_make_are_not_counted():
+    calls = [{"id": "1", "tool": "bad"}, *[{"tool": "a", "depends_on": ["1"]}] * 3]
+    async with opened("{max_calls: 2}") as (runtime, _):
+        await runtime.call_many(calls)
+        assert await ends(runtime, "a", "a") == [OK, ALL]
+
+
 async def test_sessions_are_apart_and_so_are_callers_and_tenants():
     callers = [
         None, Caller("ann"), Caller("ann", session="1"), Caller("ann", session="2"),
@@ -206,6 +235,26 @@ async def test_r46_a_tool_that_fails_alike_too_often_is_not_called_again():
         "once another call has been answered, this one may be tried again"
     )
     assert refused.context["recovery"]["course"] == "return-error"
+
+
+async def test_r46_a_name_that_is_no_tool_is_not_asked_for_again_and_again():
+    async with opened("{same_error: 2}") as (runtime, _):
+        assert await ends(runtime, *["made_up"] * 4) == ["unknown-tool"] * 2 + [ALIKE] * 2
+        assert await ends(runtime, "other", "a", "made_up") == ["unknown-tool", OK, "unknown-tool"]
+        await ends(runtime, "made_up")
+        refused = (await runtime.call("made_up", {})).error
+
+    assert refused.message == (
+        "`made_up` failed 2 times in a row with `unknown-tool`: it is not called again"
+    )
+
+
+async def test_r46_made_up_names_take_no_room():
+    async with opened("{same_error: 2}") as (runtime, _):
+        await ends(runtime, *(f"made_up{number}" for number in range(50)))
+        session = runtime._gateway._equipment.sessions.of(Caller())
+
+    assert len(session.rows) == 1
 
 
 async def test_r46_after_another_answer_it_is_tried_once_more():

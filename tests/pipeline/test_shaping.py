@@ -198,6 +198,74 @@ async def test_o3_failures_are_harmless_too():
     assert (error.message, error.hint, error.details) == ("a\\x1b[2Jb", "c", {"k": "\\x07"})
 
 
+@pytest.mark.parametrize(("effect", "says"), [("write", "do not call it again"), ("read", "")])
+async def test_an_answer_that_cannot_be_read_says_that_the_effect_took_place(effect, says):
+    written = files()
+    written["tools.d/t.yaml"] = written["tools.d/t.yaml"].replace(
+        "effect: read", f"effect: {effect}"
+    )
+    async with open_files(written) as rt:
+        with stubbed(rt, {"t": lambda _: "\ud800"}):
+            error = (await rt.call("t", {})).error
+
+    assert error.code == "bad-response"
+    assert says in (error.hint or "")
+    assert bool(says) == bool(error.hint)
+
+
+async def test_r39_a_message_that_is_selected_of_a_failed_answer_is_redacted():
+    shaping = "{failed_when: result.failed, error: why, redact: [why, '[0-9]{16}']}"
+    result = await result_of({"failed": True, "why": "it is so"}, shaping)
+    matched = await result_of({"failed": True, "why": CARD}, shaping.replace("[why, ", "["))
+
+    assert (result.error.message, matched.error.message) == ("***", "***")
+
+
+async def test_r39_a_field_is_masked_in_a_text_that_is_json():
+    """As a program prints it, or a service says why it failed."""
+    text = json.dumps({"pin": 1234, "owner": {"mail": "a@b"}})
+
+    def fail():
+        raise ToolError(f"exited with 1: {text}", details={"body": text[:-2], "stderr": [text]})
+
+    redact = "{redact: [pin, owner.mail]}"
+    result, failed = await result_of(text, redact), await result_of(fail, redact)
+
+    assert json.loads(result.data) == {"pin": "***", "owner": {"mail": "***"}}
+    assert result.text == result.data
+    assert "1234" not in str(failed.document())
+    assert "a@b" not in str(failed.document())
+
+
+@pytest.mark.parametrize("hidden", ["\u200b", "\u202e", "\U000e0041", "\u00ad"])
+async def test_r39_nothing_that_hides_keeps_a_pattern_or_a_field_from_being_masked(hidden):
+    """It is removed in the end, and would leave what nobody may see."""
+    text = hidden.join(CARD)
+
+    def fail():
+        raise ToolError(f"no {text}", details={f"p{hidden}in": 1, "why": text})
+
+    redact = "redact: [pin, '[0-9]{16}']"
+    result = await result_of({"a": text, f"p{hidden}in": 1, text: 2}, f"{{{redact}}}")
+    failed = await result_of(fail, f"{{{redact}}}")
+
+    assert list(result.data.values()) == ["***", "***", 2]
+    assert "***" in result.data
+    assert failed.error.message == "no ***"
+    assert list(failed.error.details.values()) == ["***", "***"]
+
+
+@pytest.mark.parametrize("nothing", ["\u200b", " \u202e\n", "\U000e0041" * 3, {"a": "\u200b"}])
+async def test_m27_what_nobody_sees_is_nothing(nothing):
+    select = "a" if isinstance(nothing, dict) else "'@'"
+
+    assert (await result_of(nothing, f"{{select: {select}, empty: none}}")).text == "none"
+
+
+async def test_m27_a_text_that_nobody_sees_says_that_there_is_no_output():
+    assert (await result_of("\u200b")).text == "t completed with no output."
+
+
 async def test_o3_a_text_made_by_a_template_is_harmless():
     result = await result_of({"a": "\x1b"}, "{select: '{b: `1`}', text: 'x\u200by {{ result.b }}'}")
 

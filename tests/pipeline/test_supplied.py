@@ -127,3 +127,37 @@ async def test_the_caller_gets_the_result_as_it_was_given(runtime):
     await runtime.approvals.approve(approval, ANN, supplied=Supplied({"said": "yes", "n": [1.5]}))
 
     assert (await runtime.approvals.run(approval, by=ANN)).data == {"said": "yes", "n": [1.5]}
+
+
+TWO = """\
+rules: [{id: two, decide: ask, tools: [ring], approval: {count: 2}}]
+default: allow
+"""
+BOB = Caller("bob", may=frozenset({"approve"}))
+CYD = Caller("cyd", may=frozenset({"approve"}))
+
+
+async def test_a10_two_people_bring_the_same_result(tmp_path):
+    files = {"tools.d/t.yaml": TOOLS, "policies.d/p.yaml": TWO}
+    async with toolrt.open(write_files(tmp_path, files)) as runtime:
+        approval = await asked(runtime, who="Ann")
+        answers = runtime.approvals
+        await answers.approve(approval, BOB, supplied=Supplied({"a": 1, "b": [2.0]}))
+        for other in (Supplied({"a": True, "b": [2]}), Supplied(error="nobody was there")):
+            moved = await answers.approve(approval, CYD, supplied=other)
+            assert (moved.code, moved.record.state) == ("conflict", "pending")
+            assert moved.message == "bob has given another result"
+        moved = await answers.approve(approval, CYD, supplied=Supplied({"b": [2], "a": 1}))
+        assert moved.record.state == "approved"
+        assert (await answers.run(approval)).data == {"a": 1, "b": [2.0]}
+
+
+async def test_a4_a_result_that_was_written_by_hand_is_nobodys(runtime, tmp_path):
+    approval = await asked(runtime, who="Ann")
+    await runtime.approvals.approve(approval, ANN, supplied=Supplied({"answer": "no"}))
+    with closing(sqlite3.connect(tmp_path / ".toolrt" / "state.db")) as connection:
+        connection.execute("UPDATE approvals SET outcome = replace(outcome, 'no', 'yes')")
+        connection.commit()
+    assert (await runtime.approvals.run(approval)).error.code == "approval-mismatch"
+    found = await runtime._state.memory.journal.records.verify()
+    assert [each.reason for each in found.faults] == ["its result is not what ann gave"]

@@ -39,6 +39,13 @@ def told(when, key="when", tools='["bank.*"]', decide="deny"):
         ('"sun" in args.days', "`args.days` never has `sun`", "known: `mon`, `tue`"),
         ('risk.classes.exists(c, c == "wirte")', "`risk.classes` never has `wirte`",
          "did you mean `write`?"),
+        ('args.cur.matches("^eu")', "`args.cur` never matches `^eu`", "known: `EUR`, `USD`"),
+        ('glob(args.cur, "e*")', "`args.cur` never fits `e*`", "known: `EUR`, `USD`"),
+        ('!glob( args.cur ,r"EU")', "`args.cur` never fits `EU`", "did you mean `EUR`?"),
+        ('args.days.exists(d, glob(d, "s*"))', "`args.days` never fits `s*`",
+         "known: `mon`, `tue`"),
+        ('args.days.all(d, d.matches("x"))', "`args.days` never matches `x`",
+         "known: `mon`, `tue`"),
     ],
 )  # fmt: skip
 def test_a_value_that_can_never_be_there_is_an_error_with_the_nearest(when, message, hint):
@@ -148,3 +155,20 @@ def test_approval_beside_a_rule_that_does_not_ask_has_no_effect(decide):
     assert (one.severity, one.path) == ("warning", "rules[0].approval")
     assert one.message == f"`approval` does nothing in a rule that says `{decide}`"
     assert one.hint == "`decide: ask` has somebody asked"
+
+
+@pytest.mark.parametrize(
+    "when",
+    [
+        'args.cur.matches("U")',
+        'args.cur.matches("^(EUR|GBP)$")',
+        'args.cur.matches("x*")',
+        'glob(args.cur, "*")',
+        'glob(args.cur, "*R")',
+        'glob("EUR", args.cur)',
+        "glob(args.cur, args.cur)",
+        'args.days.exists(d, glob(d, "*e"))',
+    ],
+)
+def test_a_pattern_that_some_value_fits_is_in_order(when):
+    assert told(when) == []

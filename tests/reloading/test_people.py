@@ -13,6 +13,7 @@ identities:
 - {token_hash: h-two, principal: eve, tenant: b, roles: [clerk], may: [call, approve]}
 - {token_hash: h-six, principal: eve, tenant: c, may: [call]}
 - {claim: {sub: kim}, principal: kim, may: [approve]}
+- {claim: {sub: kim, level: 1}, principal: kim, may: [approve]}
 - {token_hash: h-zoe, principal: zoe, tenant: t, may: [admin]}
 - {os_user: joe, principal: joe, roles: [intern], may: [call]}
 - {token_hash: h-max, principal: max, roles: [clerk], may: [call]}
@@ -39,6 +40,8 @@ READING = {
         ("os_user: root", "os_user: eve", "`op` by another `os_user` could `approve`"),
         ("os_user: ann", "claim: {sub: ann}", "`ann` by another `claim` could `approve`"),
         ("{sub: kim}", "{sub: kim, iss: x}", "`kim` by another `claim` could `approve`"),
+        ("{sub: kim, level: 1}", "{sub: kim, level: true}",
+         "`kim` by another `claim` could `approve`"),
         ("h-two", "h-new", "`eve` by another `token_hash` could `approve`"),
         ("identities:", "identities:\n- {os_user: x, principal: op, may: [approve]}",
          "`op` by another `os_user` could `approve`"),

@@ -3,7 +3,7 @@
 import time
 
 import pytest
-from approval_desk import few, question
+from approval_desk import SEALS, few, question
 
 from toolrt.core.decisions import Caps
 from toolrt.stores import approval_asks
@@ -24,7 +24,7 @@ async def test_a1_a_question_is_on_the_disk_before_its_id_is_told(desk):
 
 async def test_a1_a_question_that_could_not_be_kept_gives_no_id(desk):
     def work(session):
-        approval_asks.create(session, question(), desk.moments.now())
+        approval_asks.create(session, question(), desk.moments.now(), seals=SEALS)
         raise OSError("before the commit")
 
     with pytest.raises(OSError, match="before"):

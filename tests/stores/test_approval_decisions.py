@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from approval_desk import FOUR_EYES, TERMS
+from approval_desk import FOUR_EYES, SEALS, TERMS
 
 from toolrt.core.decisions import Group
 from toolrt.stores.approval_decisions import Reasked, reopen
@@ -320,7 +320,7 @@ async def test_a5_a_reopened_one_tells_which_rules_ask_now(desk):
     asked = await desk.ask()
     await desk.decide(asked.id)
     again = Reasked(FOUR_EYES, 2, "policy-2", ("two",), "Two must look.")
-    await desk.run(reopen, asked.id, again)
+    await desk.run(reopen, asked.id, again, seals=SEALS)
 
     record = await desk.get(asked.id)
     assert (record.rules, record.reason) == (("two",), "Two must look.")

@@ -288,6 +288,36 @@ async def test_a20_retention_goes_on_where_it_ended(book):
     assert await book.found() == []
 
 
+DAY_S = 86400.0
+YEAR_S = 365 * DAY_S
+
+
+async def test_a20_a_clock_that_leaps_ahead_makes_nothing_old(book):
+    chain = await book.write(*(hour * 3600.0 for hour in range(72)))
+    leapt = YEAR_S + 72 * 3600.0
+    await book.write(leapt, chain=chain)
+
+    assert await book.prune(chain, leapt - 30 * DAY_S, at=leapt + 1) == 0
+    again = 2 * YEAR_S
+    assert await book.prune(chain, again - 30 * DAY_S, at=again) == 0
+    assert len(await book.rows()) == 74  # one says that the writer began
+
+
+async def test_a20_a_time_is_believed_once_the_journal_went_on_by_it_for_a_day(book):
+    chain = await book.write(0.0, 3600.0)
+    later = [YEAR_S + hour * 3600.0 for hour in range(26)]
+    await book.write(*later, chain=chain)
+
+    assert await book.prune(chain, later[-1] - 30 * DAY_S, at=later[-1]) == 3
+
+
+async def test_retention_holds_where_somebody_calls_once_a_week(book):
+    weeks = [week * 7 * DAY_S for week in range(12)]
+    chain = await book.write(*weeks)
+
+    assert await book.prune(chain, weeks[-1] - 30 * DAY_S, at=weeks[-1]) == 5
+
+
 async def test_retention_is_at_work_once_in_a_while_whoever_asks(book):
     chain = await book.write(1.0, 2.0)
     await book.prune(chain, 1.5, at=20.0)

@@ -67,7 +67,8 @@ async def many(desk, count):
     def work(session):
         moment = desk.moments.now()
         for number in range(count):
-            approval_asks.create(session, store_process.question(number), moment, few(10**6, 10**6))
+            new, caps = store_process.question(number), few(10**6, 10**6)
+            approval_asks.create(session, new, moment, caps, seals=store_process.SEALS)
 
     await desk.database.run(work)
 

@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from io import StringIO
 
 MOST_ROWS = 200_000
+MOST_FIELDS = 1_000_000
+"""Of all rows: a field that is empty takes a byte on the wire, and many times that here."""
 
 
 class BadTableError(ValueError):
@@ -30,6 +32,8 @@ def read_csv(text: str) -> list[dict[str, str]]:
             raise BadTableError(f"line {number} has {fields}, and the header {len(names)}")
         if len(made) == MOST_ROWS:
             raise BadTableError(f"it has more than {MOST_ROWS:,} rows")
+        if len(made) * len(names) >= MOST_FIELDS:
+            raise BadTableError(f"it has more than {MOST_FIELDS:,} fields")
         made.append(dict(zip(names, row, strict=True)))
     return made
 

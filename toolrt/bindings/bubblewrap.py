@@ -15,6 +15,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from toolrt.bindings import sandbox_calls
 from toolrt.bindings.programs import FIXED_PATH
 from toolrt.bindings.sandbox_view import COMMON, private, system, walls
 
@@ -76,11 +77,13 @@ def _tried(path: str, needs: Needs) -> str | None:
     if true is None:
         return "there is no program `true` to try it with"
     options = (*walls(needs.network), *system(needs.network), *private(_SIZE))
-    with _folders(needs) as opened:
-        binds = [each for fd in opened for each in ("--bind-fd", str(fd), _PLACE)]
-        command = [path, *options, *binds, *map(os.fsdecode, COMMON), "--", true]
+    with _folders(needs) as folders, sandbox_calls.opened() as calls:
+        binds = [each for fd in folders for each in ("--bind-fd", str(fd), _PLACE)]
+        command = [path, *options, *binds, *sandbox_calls.options(calls)]
+        command += [*map(os.fsdecode, COMMON), "--", true]
+        given = folders if calls is None else (*folders, calls)
         try:
-            code, written = _run(command, opened)
+            code, written = _run(command, given)
         except (OSError, subprocess.TimeoutExpired) as error:
             return str(error)
     if code == 0:

@@ -14,6 +14,7 @@ from pydantic_core import to_json
 from toolrt.bindings.base import BindContext, Binding, Effect, Kind, Unfinished
 from toolrt.bindings.http_answer import Reading
 from toolrt.bindings.http_compile import compile_http
+from toolrt.bindings.http_fresh import change_refused, conditional, expected_tag, saw
 from toolrt.bindings.http_graphql import GraphqlReading
 from toolrt.bindings.http_multipart import MultipartBody
 from toolrt.bindings.http_next import Paging
@@ -24,7 +25,8 @@ from toolrt.bindings.http_target import compile_target
 from toolrt.bindings.network import Client, Endpoint, Network
 from toolrt.bindings.threads import aside
 from toolrt.core.calls import Invocation
-from toolrt.core.results import Answer
+from toolrt.core.errors import BindingError
+from toolrt.core.results import Answer, HttpAnswer
 from toolrt.expressions.scope import Scope
 from toolrt.manifest.cases import Mock
 from toolrt.manifest.target import Target
@@ -81,6 +83,8 @@ class HttpBinding:
             await self._references.prepare(plan.references, invocation.caller)
         await self._client.open()
         scope = self._scope(invocation)
+        if invocation.sighting is not None:
+            return await self._watched(scope, invocation)
         if not self._is_plain:
             return await self._drafted(scope, invocation)
         request = plan.build(scope)
@@ -100,9 +104,26 @@ class HttpBinding:
         answer = self._reading.answer(_Reply(status, {"content-type": media_type}, body), now)
         return answer if self._paging is None else read_page(self._paging, answer)
 
-    async def _drafted(self, scope: Scope, invocation: Invocation) -> Answer:
-        """The answer to a request that takes more than one step."""
-        draft = self._plan.draft(scope, await self._body(scope, invocation))
+    async def _watched(self, scope: Scope, invocation: Invocation) -> Answer:
+        """The answer where versions count: of what it shows, or of what it changes."""
+        tag = expected_tag(invocation)
+        try:
+            answer = await self._drafted(scope, invocation, tag)
+        except BindingError as error:
+            changed = None if tag is None else change_refused(error, invocation)
+            if changed is None:
+                raise
+            raise changed from error
+        if isinstance(answer, HttpAnswer) and self._paging is None:
+            saw(invocation, answer.headers or {})
+        return answer
+
+    async def _drafted(
+        self, scope: Scope, invocation: Invocation, tag: str | None = None
+    ) -> Answer:
+        """The answer to a request that takes more than one step, or is for one version alone."""
+        drafted = self._plan.draft(scope, await self._body(scope, invocation))
+        draft = conditional(drafted, tag)
 
         async def ask(draft: Draft) -> "Response":
             return await self._signed(draft, scope, invocation)

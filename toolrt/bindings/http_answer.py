@@ -1,5 +1,6 @@
 """An HTTP reply read as the tool says: which statuses are success, and what the body is."""
 
+import math
 import re
 from collections.abc import Callable, Mapping
 from datetime import UTC
@@ -26,6 +27,7 @@ _CODES: Mapping[int, str] = {
     429: "rate-limited",
 }
 _EXCERPT = 300
+_LONGEST_WAIT_S = 86_400.0
 _OK = range(200, 300)
 _REDIRECT = range(300, 400)
 _SERVER_FAULT = 500
@@ -163,19 +165,30 @@ def _as_utf8(body: bytes, content_type: str) -> bytes:
 
 def _failure(reply: Reply, now: Callable[[], float]) -> BindingError:
     status = reply.status_code
-    is_redirect = status in _REDIRECT and "location" in reply.headers
+    wait_s = retry_after_s(reply.headers, now)
     return BindingError(
         f"the service answered {status}",
         code=_CODES.get(status, "execution-failed"),
-        hint="it redirects, and this tool does not follow" if is_redirect else None,
+        hint=_hint(reply, wait_s),
         status=status,
         sent="answered",
         retryable=status in RETRYABLE,
-        retry_after_s=retry_after_s(reply.headers, now),
+        retry_after_s=wait_s,
         target_fault=status >= _SERVER_FAULT,
-        details={"status": status, **_excerpt(reply)},
+        details={"status": status, **_wait(wait_s), **_excerpt(reply)},
         body=_parsed(reply),
     )
+
+
+def _hint(reply: Reply, wait_s: float | None) -> str | None:
+    if reply.status_code in _REDIRECT and "location" in reply.headers:
+        return "it redirects, and this tool does not follow"
+    return f"it asks to wait {math.ceil(wait_s)} s" if _wait(wait_s) and wait_s else None
+
+
+def _wait(wait_s: float | None) -> dict[str, float]:
+    """What callers are told of a wait that somebody may live to see the end of."""
+    return {"retry_after": round(wait_s, 3)} if wait_s and wait_s <= _LONGEST_WAIT_S else {}
 
 
 def _parsed(reply: Reply) -> Any:

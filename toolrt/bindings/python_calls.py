@@ -83,25 +83,23 @@ class AtOnce:
     """An `async def` with nothing to wait for in it: it needs no task, and its call no deadline.
 
     It is awaited, for that costs half of what it does to send to it and catch its StopIteration.
+    Where its arguments go as they are, `direct` is all there is to call.
     """
 
-    __slots__ = ("_fn", "_is_direct", "_linked", "preview")
+    __slots__ = ("_linked", "direct", "failed", "preview")
     never_waits = True
 
     def __init__(self, linked: Linked) -> None:
         self._linked = linked
-        self._fn = linked.fn
-        self._is_direct = linked.is_direct
+        self.direct = linked.fn if linked.is_direct else None
+        self.failed = linked.reraise
         self.preview = linked.preview
 
     async def call(self, invocation: Invocation) -> Answer:
         invocation.sent = "maybe"
         forks = FORKS.count
         try:
-            if self._is_direct:
-                value = await self._fn(**invocation.arguments)
-            else:
-                value = await self._linked.prepared(invocation)()
+            value = await self._linked.prepared(invocation)()
         except BaseException as error:  # noqa: BLE001 - the call into user code
             if FORKS.count != forks:
                 leave_clone(error)

@@ -7,12 +7,13 @@ raises fails the call: never silently.
 
 import inspect
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from toolrt.bindings.base import BindContext
 from toolrt.bindings.python_calls import is_async, is_awaitable
 from toolrt.bindings.python_errors import failure_of
-from toolrt.bindings.python_hosts import Hosts, Work
+from toolrt.bindings.python_hosts import Hosts, Ran, Work
 from toolrt.bindings.python_imports import import_from, looking_at
 from toolrt.bindings.threads import ThreadPool
 from toolrt.core import logs
@@ -47,11 +48,11 @@ class Hook:
         self._hosts = context.services.share(Hosts)
 
     async def run(self, value: Any, invocation: Invocation) -> Answer:
-        """What it gives for `value`. Raises CallError: what its author means, or HookError."""
-        try:
-            made, error = await self._ran(value, invocation)
-        except Exception as raised:  # noqa: BLE001 - the first step of user code
-            made, error = None, raised
+        """What it gives for `value`. Raises CallError: what its author means, or HookError.
+
+        CancelledError is its caller's alone: a hook that raises one has failed.
+        """
+        made, error = await self._ran(value, invocation)
         if error is None:
             return Answer(made)
         failure = failure_of(error, self._context.project)
@@ -73,22 +74,18 @@ class Hook:
             extra=details,
         )
 
-    async def _ran(self, value: Any, invocation: Invocation) -> tuple[Any, BaseException | None]:
+    async def _ran(self, value: Any, invocation: Invocation) -> Ran:
         given: tuple[Any, ...] = (value,)
         if self._takes_context:
             given = (value, Context(invocation, self._context.project))
-        if self._is_async:
-            made, error = self._fn(*given), None
-        else:
-            made, error = await self._in_thread(lambda: self._fn(*given), invocation)
+        call = partial(self._fn, *given)
+        made, error = _caught(call) if self._is_async else await self._in_thread(call, invocation)
         if error is not None or not is_awaitable(made):
             return made, error
-        begun = self._hosts.start(made)
-        return await begun.outcome(invocation) if type(begun) is Work else (begun, None)
+        begun, error = _caught(partial(self._hosts.start, made))
+        return await begun.outcome(invocation) if type(begun) is Work else (begun, error)
 
-    async def _in_thread(
-        self, call: Callable[[], Any], invocation: Invocation
-    ) -> tuple[Any, BaseException | None]:
+    async def _in_thread(self, call: Callable[[], Any], invocation: Invocation) -> Ran:
         """As a tool's own function; one that is cancelled meanwhile is left behind."""
         pool = self._context.services.share(ThreadPool)
         job = pool.start(call, invocation.tool)
@@ -112,6 +109,13 @@ def bind_hook(dotted: str, context: BindContext) -> Hook:
             hint = "write it as `def hook(value, context)`, or with the value alone"
             raise FaultError(Fault("signature-drift", message, hint=hint))
         return Hook(dotted, found, context)
+
+
+def _caught(call: Callable[[], Any]) -> Ran:
+    try:
+        return call(), None
+    except BaseException as error:  # noqa: BLE001 - the call into user code
+        return None, error
 
 
 def _takes(fn: Callable[..., Any], count: int) -> bool:

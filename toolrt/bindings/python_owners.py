@@ -3,7 +3,7 @@
 An object of `python: {object: …}` may have `setup` and `teardown`, plain or async. Whoever comes
 first waits for `setup`, and so do all others; a failure is theirs alone, and the next call tries
 again. `teardown` runs when no generation has the object any more, at the latest when the runtime
-closes.
+closes. Workers of `run_in: process` see to their own objects: `python_upkeep`.
 """
 
 import asyncio
@@ -54,9 +54,7 @@ class Owner:
         if self._setting_up is task:
             self._setting_up = None
             logs.TOOLS.error("`%s` could not be set up", self.label, exc_info=error)
-        why = message_of(error, self._project)
-        message = f"`{self.label}` could not be set up: {why}"
-        raise BindingError(message, code="unavailable", hint="nothing ran", sent="never")
+        raise not_set_up(self.label, error, self._project)
 
     async def tear_down(self) -> None:
         """Run `teardown`, if it was set up; what goes wrong is for the log."""
@@ -74,14 +72,10 @@ class Owner:
 
     async def _step(self, name: str) -> BaseException | None:
         """Run one of its methods, if it has it; gives what was raised."""
-        made, error = await _caught(aside(lambda: self._begun(name)))
+        made, error = await _caught(aside(lambda: begun(self._find(), name)))
         if error is None and is_awaitable(made):
             _, error = await _caught(made)
         return error
-
-    def _begun(self, name: str) -> Any:
-        found = self._find()
-        return getattr(found, name)() if _has(type(found), name) else None
 
 
 class Owners:
@@ -150,17 +144,37 @@ class Owned:
 
 def owned(binding: Binding, target: Target, context: BindContext) -> Binding:
     """The binding, where its object has neither step; else one that sees to them."""
+    found = owner_of(target)
+    if found is None:
+        return binding
+    label, find = found
+    key = target.owner
+    owners = context.services.share(Owners)
+    owner = owners.of(key, lambda: Owner(label, find, context.project))
+    return Owned(binding, owner, owners, key)
+
+
+def owner_of(target: Target) -> tuple[str, Callable[[], Any]] | None:
+    """The name of an object that wants to be set up or torn down, and what finds it."""
     key = target.owner
     late = key if isinstance(key, LateMethod) else None
     kind = late.cls if late else type(key)
     if key is None or isinstance(key, ModuleType) or not any(_has(kind, name) for name in _STEPS):
-        return binding
+        return None
     if getattr(target.declared, "__name__", "") in _STEPS:
-        return binding  # they are tools themselves
-    find = late.made if late else lambda: key
-    owners = context.services.share(Owners)
-    owner = owners.of(key, lambda: Owner(kind.__name__, find, context.project))
-    return Owned(binding, owner, owners, key)
+        return None  # they are tools themselves
+    return kind.__name__, late.made if late else lambda: key
+
+
+def begun(found: object, name: str) -> Any:
+    """Call that step of an object, if it has it; what it gives may have to be awaited."""
+    return getattr(found, name)() if _has(type(found), name) else None
+
+
+def not_set_up(label: str, error: BaseException, project: Path) -> BindingError:
+    """The error of a call whose object could not be set up."""
+    message = f"`{label}` could not be set up: {message_of(error, project)}"
+    return BindingError(message, code="unavailable", hint="nothing ran", sent="never")
 
 
 def _has(kind: type, name: str) -> bool:
@@ -179,7 +193,8 @@ async def _caught(made: Coroutine[Any, Any, Any]) -> Ran:
     """What it gives and what it raises; a cancellation of ours goes on."""
     try:
         return await made, None
-    except asyncio.CancelledError:
-        raise
-    except BaseException as error:  # noqa: BLE001 - the `setup` and `teardown` of user code
+    except BaseException as error:  # the `setup` and `teardown` of user code
+        task = asyncio.current_task()
+        if isinstance(error, asyncio.CancelledError) and task is not None and task.cancelling():
+            raise
         return None, error

@@ -10,11 +10,13 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 from toolrt.bindings.group import FIRST_LOOK_S, LOST, Leader
 from toolrt.bindings.launch import pid_alone
 from toolrt.bindings.python_frames import read_frame, write_frame
+from toolrt.bindings.python_owners import TEARDOWN_S
 from toolrt.core.context import Context
 from toolrt.core.errors import BindingError, CallError, RefusedError, Sent, ToolError
 
@@ -48,6 +50,7 @@ class Worker:
             self._leader = Leader(_spawn(theirs.fileno()))
         self._ending = threading.Lock()
         self._numbers = itertools.count(1)
+        self._keeps_objects = False
         if read_frame(self._channel) is None:
             self.end()
             message = "the worker process did not start"
@@ -82,12 +85,31 @@ class Worker:
             if "value" in frame or "error" in frame:
                 return _value(frame)
             has_begun = True
+            if "keeps" in frame:
+                self._keeps_objects = True
             if "progress" in frame:
                 context.progress(*frame["progress"])
             if "saw" in frame:
                 context.saw(frame["saw"])
         self.end()
         raise _death(self._leader.status, "maybe" if has_begun else "never")
+
+    def retire(self) -> None:
+        """Let it tear down what it has set up, if anything, for a few seconds at most."""
+        if not self._keeps_objects:
+            return
+        give_up = time.monotonic() + TEARDOWN_S
+        with suppress(OSError):  # it has died
+            write_frame(self._channel, {"end": True})
+            while (left_s := give_up - time.monotonic()) > 0:
+                self._channel.settimeout(left_s)
+                frame = read_frame(self._channel)
+                if frame is None:
+                    break
+                if "log" in frame:
+                    _LOG.log(*frame["log"], extra=frame["of"] or {})
+        if time.monotonic() >= give_up:
+            _LOG.error("the objects of a worker process took too long to be torn down")
 
     def stop(self) -> None:
         """Kill the process and all that it started; whoever waits for it will notice."""
@@ -130,6 +152,7 @@ def _value(frame: dict[str, Any]) -> Any:
     error = _ERRORS[frame["error"]](fields.pop("message"), **fields)
     if isinstance(error, BindingError):
         error.target_fault = frame["target_fault"]
+        error.sent = frame["sent"]
     raise error from WorkerTracebackError(frame["traceback"])
 
 

@@ -4,7 +4,6 @@ Frames go over a socket of our own, so that nothing user code prints can get bet
 the parent goes away the socket ends, and the process with it.
 """
 
-import asyncio
 import json
 import logging
 import os
@@ -17,10 +16,11 @@ from queue import SimpleQueue
 from typing import Any
 
 from toolrt.bindings.forks import FORKS, leave_clone
-from toolrt.bindings.python_calls import Linked, is_awaitable, link
+from toolrt.bindings.python_calls import Linked, link
 from toolrt.bindings.python_errors import failure_of
 from toolrt.bindings.python_frames import read_frame, write_frame
-from toolrt.bindings.python_targets import callee_of, find_target
+from toolrt.bindings.python_targets import Target, callee_of, find_target
+from toolrt.bindings.python_upkeep import Loop, Upkeep
 from toolrt.core.calls import Caller, Invocation, Sighting
 from toolrt.core.clock import SystemClock
 from toolrt.core.errors import BindingError, CallError, RefusedError, ToolError
@@ -33,7 +33,7 @@ _LONGEST_LINE = 64 * 1024
 
 
 def serve(descriptor: int) -> None:
-    """Answer calls from the socket until it ends. Never returns."""
+    """Answer calls from the socket until it ends, or tells to end."""
     os.set_inheritable(descriptor, False)
     if hasattr(sys.stdout, "reconfigure"):
         sys.stdout.reconfigure(line_buffering=True)
@@ -49,7 +49,9 @@ class _Serving:
         self._sending = threading.Lock()
         self._forks = FORKS.count
         self._calls: SimpleQueue[dict[str, Any]] = SimpleQueue()
-        self._linked: dict[str, Linked] = {}
+        self._linked: dict[str, tuple[Target, Linked]] = {}
+        self._loop = Loop()
+        self._upkeep: Upkeep | None = None
         log = logging.getLogger("toolrt.tools")
         log.setLevel(logging.DEBUG)
         log.propagate = False
@@ -59,8 +61,10 @@ class _Serving:
     def run(self) -> None:
         threading.Thread(target=self._listen, daemon=True).start()
         self.send({"ready": True})
-        while True:
-            self._answer(self._calls.get())
+        while "end" not in (call := self._calls.get()):
+            self._answer(call)
+        if self._upkeep is not None:
+            self._upkeep.end()
 
     def send(self, document: dict[str, Any]) -> None:
         """Write a frame; a clone that user code forked is not heard."""
@@ -97,15 +101,19 @@ class _Serving:
             return None, error
 
     def _run(self, call: dict[str, Any]) -> Any:
-        linked = self._link(call["target"], Path(call["project"]))
+        project, number = Path(call["project"]), call["number"]
+        target, linked = self._link(call["target"], project)
+        self._upkeep = self._upkeep or Upkeep(self._loop, project)
+        if self._upkeep.ready(target):
+            self.send({"keeps": True, "number": number})
         sighting = Sighting(call["expected"])
         value = linked.prepared(self._invocation(call, sighting))()
-        made = to_plain(asyncio.run(_awaited(value)) if is_awaitable(value) else value)
+        made = to_plain(self._loop.given_alone(value))
         if sighting.told is not None:
-            self.send({"saw": sighting.told, "number": call["number"]})
+            self.send({"saw": sighting.told, "number": number})
         return made
 
-    def _link(self, target: dict[str, Any], project: Path) -> Linked:
+    def _link(self, target: dict[str, Any], project: Path) -> tuple[Target, Linked]:
         key = json.dumps(target)
         if key not in self._linked:
             init = target["init"]
@@ -114,7 +122,7 @@ class _Serving:
             except FaultError as error:
                 raise BindingError(str(error), code="unavailable") from error
             callee, _ = callee_of(found, project)
-            self._linked[key] = link(found, callee, target["properties"], project)
+            self._linked[key] = found, link(found, callee, target["properties"], project)
         return self._linked[key]
 
     def _invocation(self, call: dict[str, Any], sighting: Sighting) -> Invocation:
@@ -151,10 +159,6 @@ class _Forward(logging.Handler):
         self._send({"log": line, "of": of if all(of.values()) else None})
 
 
-async def _awaited(value: Any) -> Any:
-    return await value
-
-
 def _failure(error: BaseException, project: Path) -> dict[str, Any]:
     made = failure_of(error, project)
     kinds = (ToolError, RefusedError, BindingError, CallError)
@@ -168,6 +172,7 @@ def _failure(error: BaseException, project: Path) -> dict[str, Any]:
             "details": _details(made),
         },
         "target_fault": getattr(made, "target_fault", False),
+        "sent": getattr(made, "sent", None),
         "traceback": "".join(traceback.format_exception(error)),
     }
 

@@ -11,12 +11,13 @@ import os
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from toolrt.bindings.python_calls import Linked
-from toolrt.bindings.python_process import Worker
-from toolrt.bindings.threads import ThreadPool
+from toolrt.bindings.python_process import Worker, WorkerTracebackError
+from toolrt.bindings.threads import ThreadPool, aside
 from toolrt.core.calls import Invocation
 from toolrt.core.context import Context
 from toolrt.core.errors import BindingError
@@ -62,9 +63,11 @@ class WorkerPool:
             if is_kept:
                 self._idle.append(worker)
         if not is_kept:
-            self.drop(worker)
+            threading.Thread(target=self.drop, args=(worker,), daemon=True).start()
 
     def drop(self, worker: Worker) -> None:
+        """End a worker, which may tear down its objects before; blocks until it is gone."""
+        worker.retire()
         worker.end()
         with self._lock:
             self._workers.discard(worker)
@@ -83,14 +86,15 @@ class WorkerPool:
         return self._used is None or self._served[worker] <= self._used
 
     async def close(self) -> None:
-        """Kill every worker, and wait until none is left."""
+        """End the idle workers, kill the others, and wait until none is left."""
         with self._lock:
             self._is_closed = True
-            workers = tuple(self._workers)
-        for worker in workers:
+            idle = tuple(self._idle)
+            self._idle.clear()
+            busy = self._workers.difference(idle)
+        for worker in busy:
             worker.stop()
-        while (idle := self._idle_one()) is not None:
-            self.drop(idle)
+        await asyncio.gather(*(aside(partial(self.drop, worker)) for worker in idle))
         give_up = time.monotonic() + _PATIENCE_S
         while self._workers and time.monotonic() < give_up:  # noqa: ASYNC110 - threads do it
             await asyncio.sleep(_LOOK_S)
@@ -121,7 +125,8 @@ class _Errand:
         try:
             return self._once()
         except BindingError as error:
-            if error.sent != "never" or self._is_stopped:
+            is_its_word = isinstance(error.__cause__, WorkerTracebackError)
+            if error.sent != "never" or self._is_stopped or is_its_word:
                 raise
         return self._once()
 
@@ -190,7 +195,8 @@ class InProcess:
             invocation.sent = "maybe" if errand.has_begun else "never"
             raise
         if error is not None:
-            invocation.sent = "maybe" if errand.has_begun else "never"
+            was_sent = errand.has_begun and getattr(error, "sent", None) != "never"
+            invocation.sent = "maybe" if was_sent else "never"
             self._linked.reraise(error)
         invocation.sent = "answered"
         return Answer(value)

@@ -14,6 +14,7 @@ from typing import Any, Final
 
 from pydantic import Field, StrictBool
 
+from toolrt.bindings import sandbox_calls
 from toolrt.bindings.base import BindContext, Spec
 from toolrt.bindings.bubblewrap import Needs, program
 from toolrt.bindings.environ import is_of_the_loader
@@ -96,17 +97,23 @@ class SandboxRun:
         self, runner: ProcessRunner, request: ProcessRequest, seen: tuple[bytes, ...]
     ) -> Process:
         """Start the child in its sandbox. Raises BindingError with `sent="never"`, RefusedError."""
-        with self._opened() as opened:
-            return runner.start(self._around(request, seen, opened))
+        with self._opened() as opened, sandbox_calls.opened() as calls:
+            return runner.start(self._around(request, seen, opened, calls))
 
     def _around(
-        self, request: ProcessRequest, seen: tuple[bytes, ...], opened: dict[str, int]
+        self,
+        request: ProcessRequest,
+        seen: tuple[bytes, ...],
+        opened: dict[str, int],
+        calls: int | None,
     ) -> ProcessRequest:
+        filtered = [each.encode() for each in sandbox_calls.options(calls)]
         binds = [b for folder, fd in opened.items() for b in _bound(fd, self._place(folder))]
         declared = {k: v for k, v in request.env.items() if is_of_the_loader(k)}
         given = [each for pair in declared.items() for each in (b"--setenv", *pair)]
         argv = (
-            *(b"bwrap", *self._options, *seen, *binds, *self._hidden(), *COMMON, *given),
+            *(b"bwrap", *self._options, *seen, *binds, *filtered, *self._hidden(), *COMMON),
+            *given,
             *(b"--chdir", request.cwd, b"--", request.executable, *request.argv[1:]),
         )
         if len(argv) > _MOST_ARGUMENTS:
@@ -115,7 +122,7 @@ class SandboxRun:
             executable=self._bwrap,
             argv=argv,
             env={k: v for k, v in request.env.items() if k not in declared},
-            given=tuple(opened.values()),
+            given=(*opened.values(), *(() if calls is None else (calls,))),
             lead=self._lead,
         )
 

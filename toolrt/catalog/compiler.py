@@ -63,8 +63,12 @@ class Compiled:
 
     @property
     def sources(self) -> Mapping[str, str]:
-        """Text of each file, for excerpts; passwords in URLs are blotted out."""
-        return {file: blotted(text) for file, text in self.files.sources.items()}
+        """Text of each file that something was found in, for excerpts; passwords in URLs are
+        blotted out.
+        """
+        texts = self.files.sources
+        found = sorted({each.file for each in self.diagnostics} & texts.keys())
+        return {file: blotted(texts[file]) for file in found}
 
 
 def compile_files(
@@ -89,11 +93,12 @@ def compile_files(
     check_defaults(files)
     check_targets(workshop)
     entries: dict[str, ToolEntry] = {}
+    kept.begin(workshop)
     for written in _once_each(files):
         entry = kept.compiled(workshop, written, _compiled)
         if entry is not None:
             entries[entry.name] = entry
-    kept.forget_others(workshop)
+    kept.turn()
     broken = {written.name for written in files.tools} - entries.keys()
     rules = compile_rules(files, entries, broken)
     check_notify(files, entries, rules)

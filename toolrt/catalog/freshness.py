@@ -91,13 +91,22 @@ def _of_readers(
         if reader is not None:
             for message, hint in _unfit(freshness, reader):
                 yield Fault("unfit-link", message, place, hint)
-            if reader.kind != "python":
+            if not _tells(reader, entry):
                 message = f"`{name}` tells no version: only changes made here will be noticed"
-                hint = "a python tool tells one with `Context.saw`"
+                hint = (
+                    "python tools tell one with `Context.saw`, and http tools one another by ETag"
+                )
                 yield Fault("weak-freshness", message, place, hint, severity="warning")
         elif name not in known:
             message = f"`{name}` is no tool of this project"
             yield Fault("no-such-tool", message, place, did_you_mean(name, known))
+
+
+def _tells(reader: "ToolEntry", entry: "ToolEntry") -> bool:
+    """Whether a reader may tell a version that the tool which changes it can compare."""
+    if reader.kind == "http":
+        return entry.kind in {"http", "python"}
+    return reader.kind == "python"
 
 
 def _unfit(freshness: Freshness, reader: "ToolEntry") -> Iterator[tuple[str, str]]:

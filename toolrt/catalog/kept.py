@@ -6,84 +6,134 @@ files (secrets, programs) is looked up again. One with an error or a reason not 
 one whose schema stands in a file of its own, is always compiled anew.
 """
 
-from collections.abc import Callable, Hashable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
 
 from toolrt.catalog.implementation import kind_name
 from toolrt.catalog.schemas import schema_files
 from toolrt.catalog.snapshot import ToolEntry
 from toolrt.catalog.workshop import Workshop
-from toolrt.core.faults import child
+from toolrt.core.faults import Path, child
 from toolrt.loading.findings import Finding
-from toolrt.loading.loader import WrittenTool
+from toolrt.loading.layers import Conditional, Layer
+from toolrt.loading.loader import WrittenTarget, WrittenTool
+from toolrt.loading.reader import Document
 
 Compile = Callable[[Workshop, WrittenTool], ToolEntry | None]
+Place = tuple[Document, Path]
 
 
 @dataclass(frozen=True, slots=True)
 class _Kept:
-    made_of: Hashable
+    """What a tool came to, and what it was made of beside the project's own file: its layers, and
+    the target that it names.
+    """
+
+    layers: Sequence[Layer]
+    conditional: Sequence[Conditional]
+    target_name: str
+    target: WrittenTarget | None
     entry: ToolEntry | None
-    findings: tuple[Finding, ...]
+    findings: Sequence[Finding]
 
 
-@dataclass
 class KeptTools:
-    """What tools came to, by the document and the name that they were written under."""
+    """What tools came to, by the document and the name that they were written under.
 
-    _kept: dict[Hashable, _Kept] = field(default_factory=dict)
+    `begin` and `turn` stand around each generation; what is written no more is forgotten.
+    """
+
+    def __init__(self) -> None:
+        self._around: Hashable = None
+        self._before: dict[Place, _Kept] = {}
+        self._now: dict[Place, _Kept] = {}
+
+    def begin(self, workshop: Workshop) -> None:
+        """Another generation begins; where the project itself is another one, nothing is kept."""
+        around = _around(workshop)
+        if around != self._around:
+            self._before = {}
+        self._around, self._now = around, {}
+
+    def turn(self) -> None:
+        """All tools of the generation are there."""
+        self._before, self._now = self._now, {}
 
     def compiled(
         self, workshop: Workshop, written: WrittenTool, compile_: Compile
     ) -> ToolEntry | None:
         """What `compile_` gives for the tool, or gave before; its findings are reported."""
-        key, made_of = (written.document, written.path), _made_of(workshop, written)
-        kept = self._kept.get(key)
-        if kept is None or kept.made_of != made_of or _lacks(kept.entry, workshop):
-            kept = _fresh(workshop, written, compile_, made_of)
-            self._keep(key, kept, written)
+        place = written.document, written.path
+        kept = self._before.get(place)
+        if kept is not None and _is_made_of_same(kept, workshop, written):
+            self._now[place] = kept
+            workshop.files.findings += kept.findings
             return kept.entry
-        workshop.files.findings += kept.findings
+        kept = _fresh(workshop, written, compile_)
+        if _is_lasting(kept, workshop, written):
+            self._now[place] = kept
         return kept.entry
 
-    def forget_others(self, workshop: Workshop) -> None:
-        """Let go of tools that are written no more."""
-        there = {(written.document, written.path) for written in workshop.files.tools}
-        self._kept = {key: kept for key, kept in self._kept.items() if key in there}
 
-    def _keep(self, key: Hashable, kept: _Kept, written: WrittenTool) -> None:
-        is_lasting = kept.entry is None or kept.entry.blocked is None
-        has_errors = any(each.is_error for each in kept.findings)
-        if is_lasting and not has_errors and not schema_files(written.layered.merged):
-            self._kept[key] = kept
-        else:
-            self._kept.pop(key, None)
+def _around(workshop: Workshop) -> Hashable:
+    """What every tool is made of."""
+    knows = workshop.files.knows
+    return workshop.imports, workshop.files.project_document, knows.vars, knows.defaults
 
 
-def _fresh(workshop: Workshop, written: WrittenTool, compile_: Compile, made_of: Hashable) -> _Kept:
+def _fresh(workshop: Workshop, written: WrittenTool, compile_: Compile) -> _Kept:
     before = len(workshop.files.findings)
     entry = compile_(workshop, written)
-    return _Kept(made_of, entry, tuple(workshop.files.findings[before:]))
+    findings = tuple(workshop.files.findings[before:])
+    name = _target_name(written)
+    target = workshop.files.targets.get(name)
+    return _Kept(written.layered.layers, written.conditional, name, target, entry, findings)
 
 
-def _made_of(workshop: Workshop, written: WrittenTool) -> Hashable:
-    """What the tool comes from; documents are the same only when they are the same object."""
+def _is_lasting(kept: _Kept, workshop: Workshop, written: WrittenTool) -> bool:
+    """Whether it depends on nothing but files that can be read, as far as it has come."""
+    if kept.entry is not None and kept.entry.blocked is not None:
+        return False
+    if kept.target_name and workshop.files.is_broken_target(kept.target_name):
+        return False
+    return not any(each.is_error for each in kept.findings) and not schema_files(
+        written.layered.merged
+    )
+
+
+def _is_made_of_same(kept: _Kept, workshop: Workshop, written: WrittenTool) -> bool:
+    """Whether nothing has changed; documents are the same only when they are the same object."""
+    files, layers, conditional = workshop.files, written.layered.layers, written.conditional
+    return (
+        len(kept.layers) == len(layers)
+        and all(map(_is_same_layer, kept.layers, layers))
+        and len(kept.conditional) == len(conditional)
+        and all(map(_is_same_setting, kept.conditional, conditional))
+        and kept.target is files.targets.get(kept.target_name)
+        and not (kept.target_name and files.is_broken_target(kept.target_name))
+        and not _lacks(kept.entry, workshop)
+    )
+
+
+def _target_name(written: WrittenTool) -> str:
     merged = written.layered.merged
     named = child(merged.get(kind_name(merged) or ""), "target")
-    name = named if isinstance(named, str) else ""
-    target = workshop.files.targets.get(name)
-    return (
-        workshop.imports,
-        workshop.files.project_document,
-        workshop.files.knows.vars,
-        workshop.files.knows.defaults,
-        workshop.files.is_broken_target(name),
-        tuple((layer.name, layer.document, layer.prefix) for layer in written.layered.layers),
-        tuple((one.below, one.layer.document, one.layer.prefix) for one in written.conditional),
-        target and (target.document, target.path),
-    )
+    return named if isinstance(named, str) else ""
+
+
+def _is_same_layer(one: Layer, other: Layer) -> bool:
+    if one is other:
+        return True
+    told = (one.name, one.document, one.prefix)
+    return told == (other.name, other.document, other.prefix)
+
+
+def _is_same_setting(one: Conditional, other: Conditional) -> bool:
+    return one.below == other.below and _is_same_layer(one.layer, other.layer)
 
 
 def _lacks(entry: ToolEntry | None, workshop: Workshop) -> bool:
     """Whether a reference that had a value has none now."""
-    return entry is not None and bool(workshop.references.unusable(entry.references))
+    return bool(
+        entry is not None and entry.references and workshop.references.unusable(entry.references)
+    )

@@ -34,14 +34,19 @@ class Link:
 
 def check_links(files: LoadedFiles, entries: Mapping[str, ToolEntry]) -> None:
     """Report every link that cannot work."""
-    graph = {name: list(links_of(entry)) for name, entry in entries.items()}
-    names = [written.name for written in files.tools]
+    graph = {name: [*links_of(entry)] for name, entry in entries.items() if _has_links(entry)}
+    names = [written.name for written in files.tools] if graph else []
     for name, links in graph.items():
         faults = [fault for link in links for fault in _faults(entries[name], link, entries, names)]
         faults = faults or list(_endless(name, graph))
         if faults:
             entry = entries[name]
             files.report_layered(entry.path, entry.layered, faults)
+
+
+def _has_links(entry: ToolEntry) -> bool:
+    manifest = entry.manifest
+    return not (manifest.fallback is None and manifest.verify is None and manifest.poll is None)
 
 
 def links_of(entry: ToolEntry) -> Iterator[Link]:

@@ -1,7 +1,8 @@
 """`result.redact` compiled: fields and patterns that nobody sees of a tool's answers.
 
-A name (`card`) or dotted path (`user.card`) is a field, wherever it stands; everything else is a
-regular expression, also in slashes (`/card/`) where it looks like a name.
+A name (`card`) or dotted path (`user.card`) is a field, wherever it stands, also in a text that is
+JSON. Everything else is a regular expression, also in slashes (`/card/`) where it looks like a
+name.
 """
 
 import re
@@ -9,8 +10,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from toolrt.catalog.written_fields import masked_fields
 from toolrt.core.faults import Fault, FaultError
 from toolrt.core.redaction import MASK
+from toolrt.core.unseen import bare
 from toolrt.expressions.patterns import Pattern, compile_pattern
 
 _FIELD = re.compile(r"[A-Za-z_$@][\w$-]*(?:\.[A-Za-z_$@][\w$-]*)*")
@@ -28,7 +31,14 @@ class Redactions:
     patterns: tuple[Pattern, ...]
 
     def text(self, text: str) -> str:
-        """`text` with every match masked."""
+        """`text` with every match masked, and every field that it writes as JSON; without what
+        nobody sees, where that hid a match.
+        """
+        if self.fields and '"' in text and ":" in text and self._may_name_one(text):
+            text = masked_fields(text, self._is_field, self.text)
+        seen = bare(text)
+        if seen is not text and any(pattern.is_in(seen) for pattern in self.patterns):
+            text = seen
         for pattern in self.patterns:
             text = pattern.replaced(text, MASK)
         return text
@@ -47,10 +57,23 @@ class Redactions:
         return MASK if self._is_matched(value) else value
 
     def _member(self, name: str, value: Any, above: tuple[str, ...]) -> Any:
-        own = name.casefold()
-        if any(above[: len(path)] == path for path in self.fields.get(own, ())):
+        own = bare(name).casefold()
+        if self._is_field(own, above):
             return MASK
         return self.value(value, (own, *above))
+
+    def _is_field(self, own: str, above: tuple[str, ...], is_torn: bool = False) -> bool:
+        """Whether the path to a name ends like one of a field, as far as it is known."""
+        paths = self.fields.get(own, ())
+        if any(above[: len(path)] == path for path in paths):
+            return True
+        return is_torn and any(path[: len(above)] == above for path in paths)
+
+    def _may_name_one(self, text: str) -> bool:
+        if "\\u" in text or " bytes left out " in text or bare(text) is not text:
+            return True
+        folded = text.casefold()
+        return any(name in folded for name in self.fields)
 
     def _is_matched(self, value: Any) -> bool:
         """Whether a number, as it is written, holds a match."""

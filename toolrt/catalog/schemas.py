@@ -78,8 +78,8 @@ def _argument_faults(schema: Any) -> list[Fault]:
 
 def schema_files(merged: Mapping[str, Any]) -> list[str]:
     """The files that the schemas of a tool stand in, relative to the tool's own."""
-    named = (child(merged.get(key), "$ref") for key in ("input_schema", "output_schema"))
-    return [each for each in named if _is_file(each)]
+    written = [merged[key] for key in ("input_schema", "output_schema") if key in merged]
+    return [name for each in written if _is_file(name := child(each, "$ref"))]
 
 
 def _short_form(written: dict[str, Any], layered: Layered, faults: list[Fault]) -> Parameters:

@@ -1,11 +1,11 @@
 """The immutable catalogue: every tool of one generation, compiled."""
 
 from collections.abc import Callable, Mapping, Sequence
-from copy import copy
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from hashlib import sha256
-from typing import Any
+from operator import attrgetter
+from typing import Any, Final
 
 from toolrt.bindings.base import Binding, Effect
 from toolrt.bindings.paths import PathRules
@@ -48,8 +48,14 @@ class Blocked:
     place: Callable[[], str]
 
 
-@dataclass(frozen=True, eq=False)
-class ToolEntry:
+class _LooksUp:
+    """Has room for what is looked up once. The fields have slots, for so many in a `__dict__` take
+    four times the memory.
+    """
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class ToolEntry(_LooksUp):
     """One tool, ready to be called; shared by all calls of its generation.
 
     `blocked` says why it cannot be called now (a missing secret or program). `path_rules` resolve
@@ -58,7 +64,8 @@ class ToolEntry:
     `hands_text_on` says that it passes a caller's text to an interpreter; `service` are the options
     of its target. `own_description` is the one without hints about people, `limits` what operators'
     settings let a session do with it. `variants` are its other forms, for some callers.
-    `recourse` is what it does about failure. `seen_as` names what its answers show, for tools
+    `uses` is what its binding needs of the things that are shared. `recourse` is what it does about
+    failure. `seen_as` names what its answers show, for tools
     whose `freshness` counts on it. `decider` is injected once policy is compiled.
     """
 
@@ -92,13 +99,16 @@ class ToolEntry:
     variants: Variants | None = None
     recourse: Recourse | None = None
     hooks: Hooks | None = None
+    uses: frozenset[object] = frozenset()
     seen_as: tuple[Template, ...] = ()
     decider: Decider | None = None
 
     def decided_by(self, decider: Decider) -> "ToolEntry":
-        """The same tool under another policy; what has been looked up about it stays known."""
-        made = copy(self)
-        object.__setattr__(made, "decider", decider)  # it is frozen for all others
+        """The same tool under another policy."""
+        made = object.__new__(ToolEntry)
+        for put, value in zip(_PUT, _values(self), strict=True):
+            put(made, value)  # it is frozen for all others
+        object.__setattr__(made, "decider", decider)
         if self.variants is not None:
             pairs = zip(self.variants.entries.values(), decider.variants, strict=True)
             variants = self.variants.changed(each.decided_by(own) for each, own in pairs)
@@ -234,6 +244,11 @@ class ToolEntry:
         from toolrt.loading.layers import origins  # noqa: PLC0415 - only `show` asks for it
 
         return origins(self.layered, _place)
+
+
+_FIELDS: Final = tuple(each.name for each in fields(ToolEntry))
+_values: Final = attrgetter(*_FIELDS)
+_PUT: Final = [vars(ToolEntry)[name].__set__ for name in _FIELDS]
 
 
 def _place(layer: Layer) -> str:

@@ -82,7 +82,7 @@ class _Compiling:
         effect: Effect = manifest.effect or (made.effect if made else "write")
         parameters, description = self._parameters(manifest, made)
         asked = asked_fields(manifest, parameters, self.faults) if self.knows_arguments else ()
-        parameters = replace(parameters, asked=frozenset(asked))
+        parameters = replace(parameters, asked=self.workshop.shared(asked))
         binding = self._binding(manifest, made, parameters, effect)
         rejections = compile_rejections(
             self.merged.get("reject"), parameters, self.workshop.condition_keys, self.faults
@@ -109,7 +109,7 @@ class _Compiling:
             parameters=parameters,
             checker=ArgumentChecker(
                 parameters.visible_schema(),
-                hidden=parameters.hidden,
+                hidden=self.workshop.shared(parameters.hidden),
                 coerce=manifest.coerce == "safe",
             ),
             binding=binding,
@@ -129,6 +129,7 @@ class _Compiling:
             service=self.workshop.targets.get(self._target(made) or ""),
             recourse=recourse,
             hooks=hooks,
+            uses=self.workshop.shared(getattr(binding, "uses", frozenset())),
             own_description=description,
             limits=self._limits(),
         )

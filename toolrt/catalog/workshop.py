@@ -1,9 +1,9 @@
 """What compiling a tool needs beside the tool itself."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 from toolrt.bindings.base import BindContext, Services
 from toolrt.expressions.conditions import CONDITION_KEYS
@@ -12,6 +12,8 @@ from toolrt.expressions.templates import KNOWN_KEYS, Names
 from toolrt.loading.loader import LoadedFiles
 from toolrt.manifest.parameters import Parameters
 from toolrt.manifest.target import Target
+
+T = TypeVar("T")
 
 
 @dataclass
@@ -22,6 +24,12 @@ class Workshop:
     services: Services
     references: References
     imports: bool = True
+    _shared: dict[object, frozenset[Any]] = field(default_factory=dict)
+
+    def shared(self, found: Iterable[T]) -> frozenset[T]:
+        """The same object for what is equal: most tools have what others have, too."""
+        made = frozenset(found)
+        return self._shared.setdefault(made, made)
 
     @cached_property
     def targets(self) -> Mapping[str, Target]:

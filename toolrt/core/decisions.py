@@ -319,6 +319,9 @@ class Rules(Protocol):
     @property
     def caps(self) -> Caps: ...
 
+    @property
+    def bounds(self) -> Bounds | None: ...
+
 
 Course = Literal["retry", "fallback", "return-error", "terminate", "escalate"]
 

@@ -13,6 +13,7 @@ from typing import Any
 
 from toolrt.core.disguises import SHORTEST, Disguises, Index, disguises, regrouped, ungrouped
 from toolrt.core.escapes import Places, Span, unescaped
+from toolrt.core.unseen import bare
 
 MASK = "***"
 _MOST_PASSING = 256
@@ -99,10 +100,18 @@ class Redactor:
                 self._settle()
 
     def text(self, text: str) -> str:
-        """`text` with every known secret masked."""
-        while spans := self._spans(text) or self._spans_behind(text):
+        """`text` with every known secret masked; without what nobody sees, where that kept one from
+        being found: whoever removes it later would put the secret together.
+        """
+        while True:
+            spans = self._spans(text) or self._spans_behind(text)
+            if not spans:
+                seen = bare(text)
+                spans = [] if seen is text else self._spans(seen) or self._spans_behind(seen)
+                if not spans:
+                    return text
+                text = seen
             text = _cut_out(text, spans)
-        return text
 
     def excerpt(self, text: str) -> str:
         """As `text`, for one that was cut: what is left of a secret at its ends, and where a mark
@@ -134,10 +143,15 @@ class Redactor:
         """
         if len(items) < 2 or not all(isinstance(each, str) for each in items):  # noqa: PLR2004 - there is a next one
             return items
-        whole = "".join(items)
-        spans = self._spans(whole) or self._spans_behind(whole)
-        if not spans:
-            return items
+        for pieces in (items, list(map(bare, items))):
+            whole = "".join(pieces)
+            spans = self._spans(whole) or self._spans_behind(whole)
+            if spans:
+                return self._without(spans, pieces)
+        return items
+
+    def _without(self, spans: list[Span], items: Sequence[str]) -> list[str]:
+        """The items without the spans of their texts together."""
         made, start = [], 0
         for item in items:
             end = start + len(item)
@@ -198,6 +212,13 @@ class Redactor:
         return any(form in digits for form in self._numerals)
 
     def _without_ends(self, text: str) -> str:
+        masked, seen = self._masked_at_ends(text), bare(text)
+        if masked != text or seen is text:
+            return masked
+        masked = self._masked_at_ends(seen)
+        return text if masked == seen else masked
+
+    def _masked_at_ends(self, text: str) -> str:
         for form in self._forms:
             begins = _overlap(form, text)
             if begins:

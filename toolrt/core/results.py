@@ -21,10 +21,12 @@ SCHEMA = "toolrt/v1"
 class Answer:
     """What a binding got back: the value. `failed_when` may look at the rest where there is any.
 
-    `truncated_bytes` counts what a cap left out of the value.
+    `truncated_bytes` counts what a cap left out of the value. `known_bytes` is how long it is as
+    JSON, where somebody has looked, and found it short and harmless.
     """
 
     __slots__ = ("value",)
+    known_bytes: int = 0
     status: int | None = None
     headers: Mapping[str, str] | None = None
     exit_code: int | None = None
@@ -33,6 +35,16 @@ class Answer:
 
     def __init__(self, value: Any = None) -> None:
         self.value = value
+
+
+class KnownAnswer(Answer):
+    """An answer that came before: it is known how long it is."""
+
+    __slots__ = ("known_bytes",)
+
+    def __init__(self, value: Any, known_bytes: int) -> None:
+        self.value = value
+        self.known_bytes = known_bytes
 
 
 class HttpAnswer(Answer):

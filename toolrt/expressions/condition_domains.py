@@ -10,10 +10,12 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from math import inf
 from types import MappingProxyType
-from typing import Final
+from typing import Any, Final
 
-from toolrt.core.faults import Fault, Severity
+from toolrt.core.faults import Fault, FaultError, Severity
 from toolrt.expressions.condition_text import ConditionText
+from toolrt.expressions.globs import expression_of
+from toolrt.expressions.patterns import compile_pattern
 from toolrt.expressions.vocabulary import suggestion
 
 
@@ -65,19 +67,55 @@ _AFTER = re.compile(
 )
 _AMONG = re.compile(r"\s*in\s*\[(?P<values>[^\[\]]*)\]")
 _ASKED = re.compile(
-    rf"\s*\.\s*(?P<method>startsWith|endsWith|contains)\s*\(\s*(?P<value>{_TEXT})\s*\)"
+    rf"\s*\.\s*(?P<method>startsWith|endsWith|contains|matches)\s*\(\s*(?P<value>{_TEXT})\s*\)"
 )
+_IN_GLOB = re.compile(r"(?<![\w.])glob\s*\(\s*$")
+_GLOB = re.compile(rf"\s*,\s*(?P<value>{_TEXT})\s*\)")
 _EACH = re.compile(r"\s*\.\s*(?:exists|exists_one|all|filter)\s*\(\s*(?P<name>[A-Za-z_]\w*)\s*,")
 _TEXTS = re.compile(_TEXT)
 _LITERAL = re.compile(r"(?P<raw>[rR]?)(?P<quote>\"{3}|'{3}|\"|')(?P<body>.*)(?P=quote)", re.DOTALL)
+
+
+def _is_found(text: str, pattern: str) -> bool:
+    """Whether the pattern is in the text; also where nobody can tell, since it is a broken one."""
+    try:
+        return compile_pattern(pattern).is_in(text)
+    except FaultError:
+        return True
+
+
+def _is_of_glob(text: str, glob: str) -> bool:
+    return _is_found(text, expression_of(glob))
+
+
 _OF_TEXTS: Final[Mapping[str, tuple[str, Callable[[str, str], bool]]]] = MappingProxyType(
     {
         "startsWith": ("begins with", str.startswith),
         "endsWith": ("ends with", str.endswith),
         "contains": ("contains", str.__contains__),
+        "matches": ("matches", _is_found),
+        "glob": ("fits", _is_of_glob),
     }
 )
 _FLIPPED: Final = MappingProxyType({"<": ">", "<=": ">=", ">": "<", ">=": "<="})
+
+
+def of_parameters(schemas: Mapping[str, Any]) -> Iterator[tuple[str, Texts]]:
+    """Parameters that take some texts only, and lists of such."""
+    for name, schema in schemas.items():
+        items = schema.get("items") if isinstance(schema, Mapping) else None
+        choices = _choices(schema) or _choices(items)
+        if choices:
+            yield f"args.{name}", Texts(choices)
+
+
+def _choices(schema: Any) -> frozenset[str]:
+    """The texts that a schema takes; none where it takes others as well."""
+    if not isinstance(schema, Mapping):
+        return frozenset()
+    choices = schema.get("enum", [schema["const"]] if "const" in schema else None)
+    is_texts = isinstance(choices, list) and all(isinstance(each, str) for each in choices)
+    return frozenset(choices) if is_texts else frozenset()
 
 
 def foregone(text: str, domains: Domains) -> Iterator[Fault]:
@@ -143,7 +181,12 @@ class _Place:
         among = _AMONG.match(code, self.end)
         for each in _TEXTS.finditer(code, *among.span("values")) if among else ():
             yield from self._with_text(each.span(), has=self.is_item)
-        yield from self._asked()
+        asked = _ASKED.match(code, self.end)
+        if asked is not None:
+            yield from self._asked(asked["method"], asked.span("value"))
+        globbed = _GLOB.match(code, self.end) if _IN_GLOB.search(code, 0, self.start) else None
+        if globbed is not None:
+            yield from self._asked("glob", globbed.span("value"))
 
     def _compared(self, match: re.Match[str], sign: str) -> Iterator[Fault]:
         """What is wrong with the comparison in `match`, as if the name came first."""
@@ -163,16 +206,15 @@ class _Place:
         message = f"`{self.name}` {'never has' if has else 'is never'} `{value}`"
         yield self._unknown(value, message, span[0])
 
-    def _asked(self) -> Iterator[Fault]:
+    def _asked(self, method: str, span: tuple[int, int]) -> Iterator[Fault]:
         """A question about the text that no value answers with yes."""
-        asked = _ASKED.match(self.source.code, self.end)
-        value = self._value(asked.span("value")) if asked else None
-        if asked is None or value is None or not isinstance(self.domain, Texts):
+        value = self._value(span)
+        if value is None or not isinstance(self.domain, Texts):
             return
-        words, is_so = _OF_TEXTS[asked["method"]]
+        words, is_so = _OF_TEXTS[method]
         if not any(is_so(each, value) for each in self.domain.known):
             message = f"`{self.name}` never {words} `{value}`"
-            yield self._unknown(value, message, asked.start("value"))
+            yield self._unknown(value, message, span[0])
 
     def _unknown(self, value: str, message: str, offset: int) -> Fault:
         hint = (

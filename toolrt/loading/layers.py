@@ -53,7 +53,11 @@ class Conditional:
 
 
 class Layered:
-    """The layers of one tool, lowest first; `merged` is what they come to."""
+    """The layers of one tool, lowest first; `merged` is what they come to: look, but do not change,
+    for it shares what only one of them has.
+    """
+
+    __slots__ = ("layers", "merged")
 
     def __init__(self, layers: list[Layer]) -> None:
         self.layers = layers
@@ -112,7 +116,11 @@ class Layered:
 
 
 def merge(low: Mapping[str, Any], high: Mapping[str, Any], depth: int = 0) -> dict[str, Any]:
-    """`high` over `low`; neither is changed. `null` removes a key at the first two levels."""
+    """`high` over `low`; neither is changed, and what only `high` has is shared. `null` removes a
+    key at the first two levels.
+    """
+    if not low and isinstance(high, dict) and not _removes(high, depth):
+        return high
     merged = dict(low)
     for key, value in high.items():
         if value is None and depth < _DATA_DEPTH:
@@ -123,6 +131,15 @@ def merge(low: Mapping[str, Any], high: Mapping[str, Any], depth: int = 0) -> di
         else:
             merged[key] = value
     return merged
+
+
+def _removes(data: Mapping[str, Any], depth: int) -> bool:
+    """Whether a `null` in it would remove a key."""
+    return depth < _DATA_DEPTH and any(
+        value is None
+        or (isinstance(value, dict) and key not in OPAQUE and _removes(value, depth + 1))
+        for key, value in data.items()
+    )
 
 
 def replaced(data: Any, path: Path, value: Any) -> Any:

@@ -29,7 +29,7 @@ from toolrt.manifest.longform import long_tool
 from toolrt.manifest.policy import PoliciesFile
 from toolrt.manifest.project import ProjectFile
 from toolrt.manifest.target import Target
-from toolrt.manifest.tool import ToolsFile
+from toolrt.manifest.tool import KIND_NAMES, ToolsFile
 from toolrt.schemas.phrases import visible
 
 PROJECT_FILE = "toolrt.yaml"
@@ -261,28 +261,43 @@ def _load_tools(files: LoadedFiles, document: Document) -> None:
         if written.prompts or written.resources or written.toolsets:
             files.offers.append(WrittenOffers(written, namespace, document))
     _add_defaults(files, document, data, keys["defaults"])
-    tools = data.get(keys["tools"])
+    tools, below = data.get(keys["tools"]), _Below(files, document, keys["defaults"])
     for name, raw in tools.items() if isinstance(tools, dict) else ():
         if isinstance(raw, dict):
             full = f"{namespace}.{name}" if namespace else name
             path: FaultPath = (keys["tools"], name)
-            layered = _layered(files, document, keys["defaults"], path)
+            layers = [*below.layers(raw), Layer("tool", document, path, long_tool(raw, raw))]
+            layered = Layered(layers)
             files.tools.append(WrittenTool(full, namespace, layered, document, path))
 
 
-def _layered(files: LoadedFiles, document: Document, defaults: str, path: FaultPath) -> Layered:
-    """The layers of the tool at `path`; those of its file stand under the key `defaults`."""
-    raw = child(child(document.data, path[0]), path[1])
-    below = [
-        ("project defaults", files.project_document, files.project_defaults),
-        ("file defaults", document, (defaults,)),
-    ]
-    layers = [
-        Layer(name, owner, prefix, long_tool(written, raw))
-        for name, owner, prefix in below
-        if owner is not None and isinstance(written := child(owner.data, prefix[0]), dict)
-    ]
-    return Layered([*layers, Layer("tool", document, path, long_tool(raw, raw))])
+class _Below:
+    """The defaults below the tools of a file; those of its own stand under the key `key`.
+
+    They are the same for all tools of one kind.
+    """
+
+    def __init__(self, files: LoadedFiles, document: Document, key: str) -> None:
+        owners = [
+            ("project defaults", files.project_document, files.project_defaults),
+            ("file defaults", document, (key,)),
+        ]
+        self._written = [
+            (name, owner, prefix, written)
+            for name, owner, prefix in owners
+            if owner is not None and isinstance(written := child(owner.data, prefix[0]), dict)
+        ]
+        self._made: dict[tuple[str, ...], list[Layer]] = {}
+
+    def layers(self, tool: Mapping[str, Any]) -> list[Layer]:
+        """Those of a tool as it is written, lowest first."""
+        kinds = tuple(name for name in KIND_NAMES if name in tool) if self._written else ()
+        if kinds not in self._made:
+            self._made[kinds] = [
+                Layer(name, owner, prefix, long_tool(written, tool))
+                for name, owner, prefix, written in self._written
+            ]
+        return self._made[kinds]
 
 
 def _add_defaults(files: LoadedFiles, document: Document, data: dict[str, Any], key: str) -> None:

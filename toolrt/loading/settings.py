@@ -10,6 +10,7 @@ from typing import Any
 from toolrt.core.faults import Fault, FaultError, child
 from toolrt.core.faults import Path as FaultPath
 from toolrt.core.globs import no_such_tool, tool_pattern
+from toolrt.expressions.condition_domains import CALENDAR, foregone
 from toolrt.expressions.conditions import (
     CONDITION_KEYS,
     SETTING_ROOTS,
@@ -115,10 +116,13 @@ def _condition(files: LoadedFiles, text: str | None, layer: Layer) -> Condition 
         return None
     known = {"vars": frozenset(files.project.vars)} if files.knows.vars else {}
     try:
-        return compile_condition(text, SETTING_ROOTS, None, {**CONDITION_KEYS, **known})
+        made = compile_condition(text, SETTING_ROOTS, None, {**CONDITION_KEYS, **known})
     except FaultError as error:
         files.report(layer.document, layer.prefix, *error.under("when"))
         return None
+    found = [*foregone(text, CALENDAR), *([_NEVER] if made.constant is False else ())]
+    files.report(layer.document, layer.prefix, *(fault.under("when") for fault in found))
+    return made
 
 
 def _lay_apart(files: LoadedFiles, tool: WrittenTool, layer: Layer, condition: Condition) -> None:
@@ -131,6 +135,13 @@ def _lay_apart(files: LoadedFiles, tool: WrittenTool, layer: Layer, condition: C
     tool.conditional.append(Conditional(layer, len(tool.layered.layers), condition))
 
 
+_NEVER = Fault(
+    "constant-condition",
+    "this is never true: the entry holds for nobody",
+    hint="take it away",
+    severity="warning",
+    offset=0,
+)
 _HITL_BY_PATTERN = Fault(
     "hitl-by-pattern",
     "`hitl: none` is for tools that are named exactly",

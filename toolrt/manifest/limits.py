@@ -34,7 +34,8 @@ class Retry(Written):
 class Breaker(Written):
     """When calls are refused for a while: `failures` in a row, or a `ratio` of those in a `window`.
 
-    After `recovery` one call is the trial. `hide`: lists leave the tool out meanwhile.
+    After `recovery` one call is the trial. `hide`: lists leave the tool out meanwhile. `by` says
+    whether each tenant of callers has a breaker of its own.
     """
 
     failures: int = Field(default=3, ge=1)
@@ -42,6 +43,7 @@ class Breaker(Written):
     ratio: float = Field(default=0.5, gt=0, le=1)
     window: Duration = Field(default=60.0, gt=0)
     hide: bool = False
+    by: Literal["target", "tenant"] = "target"
 
 
 class Rate(Written):

@@ -69,7 +69,7 @@ class Fallback(OneOf):
 class Poll(Written):
     tool: str
     args: dict[str, Any] = Field(default_factory=dict)
-    every: Duration
+    every: Duration = Field(gt=0)
     until: str
 
 

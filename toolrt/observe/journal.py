@@ -61,7 +61,7 @@ class Journal:
         self._chain = Chain(key)
         self._clock = clock
         self._redactor = redactor
-        self._batch = self._scribe()
+        self.batch = self._scribe()
         self._backlog = _Backlog()
         self._timer: asyncio.TimerHandle | None = None
         self._writing: asyncio.Task[None] | None = None
@@ -72,7 +72,7 @@ class Journal:
     @property
     def waiting(self) -> int:
         """How many entries are not written yet."""
-        return len(self._batch.rows) + sum(each.count for each in self._backlog.segments)
+        return len(self.batch.rows) + sum(each.count for each in self._backlog.segments)
 
     @property
     def lost(self) -> int:
@@ -84,19 +84,12 @@ class Journal:
 
         `tool` is None where there is none of that name; then no argument is shown.
         """
-        count = self._batch.note(invocation, result, tool)
-        return (count == 1 or count >= BATCH) and self._is_behind(count)
-
-    def note_at_once(
-        self, invocation: Invocation, result: ToolResult, tool: PerTool | None = None
-    ) -> bool:
-        """The same in mode `sync`: `relief` comes back once it is written."""
-        self.note(invocation, result, tool)
-        return True
+        count = self.batch.note(invocation, result, tool)
+        return (count == 1 or count >= BATCH) and self.is_behind(count)
 
     async def relief(self) -> None:
         """Let the writer have its turn; wait for it in mode `sync`, and where it is far behind."""
-        is_waited_for = self.mode == "sync" or len(self._batch.rows) >= MOST_WAITING // 2
+        is_waited_for = self.mode == "sync" or len(self.batch.rows) >= MOST_WAITING // 2
         if is_waited_for and not self._backlog.is_failing:
             await self.flush()
         else:
@@ -141,7 +134,7 @@ class Journal:
         """Come back when all that was noted before is written, or has to wait for the store."""
         if self._writing is not None:
             await asyncio.wait([self._writing])
-        if self._writing is None and (self._batch.rows or self._backlog.segments):
+        if self._writing is None and (self.batch.rows or self._backlog.segments):
             self._begin()
         if self._writing is not None:
             await asyncio.wait([self._writing])
@@ -154,13 +147,15 @@ class Journal:
             self._timer = None
         self._backlog.give_up()
 
-    def _is_behind(self, count: int) -> bool:
-        """Called for the first note of a batch, and for each that is more than one has room for."""
+    def is_behind(self, count: int) -> bool:
+        """Whether to wait for `relief` before the next call. To be asked after the first note of a
+        batch, and after each of BATCH and more.
+        """
         if count == 1:
             self._wake_later()
             return False
         if count > MOST_WAITING:
-            self._batch.rows.pop()
+            self.batch.rows.pop()
             self._backlog.lost += 1
             return True
         if self._writing is None and not self._backlog.is_failing:
@@ -174,11 +169,11 @@ class Journal:
 
     def _wake(self) -> None:
         self._timer = None
-        if self._writing is None and (self._batch.rows or self._backlog.segments):
+        if self._writing is None and (self.batch.rows or self._backlog.segments):
             self._begin()
 
     def _begin(self) -> None:
-        batch, self._batch = self._batch, self._scribe()
+        batch, self.batch = self.batch, self._scribe()
         self._writing = asyncio.get_running_loop().create_task(self._write(_Rows(batch)))
         self._writing.add_done_callback(self._ended)
 
@@ -186,7 +181,7 @@ class Journal:
         self._writing = None
         if not task.cancelled() and task.exception() is not None:
             log.error("a bug kept entries from the journal", exc_info=task.exception())
-        if self._batch.rows or self._backlog.segments:
+        if self.batch.rows or self._backlog.segments:
             self._wake_later()
 
     async def _write(self, batch: "_Rows") -> None:
@@ -238,13 +233,13 @@ class _Rows:
     """Calls that become rows of the journal once, wherever that is first needed."""
 
     def __init__(self, batch: Scribe) -> None:
-        self._batch = batch
+        self.batch = batch
         self.count = len(batch.rows)
         self._segments: list[Segment] | None = None
 
     def segments(self) -> list[Segment]:
         if self._segments is None:
-            self._segments = self._batch.calls()
+            self._segments = self.batch.calls()
         return self._segments
 
 

@@ -34,7 +34,7 @@ MOST_BYTES: Final = 1 << 20
 
 _UNCHECKED = frozenset({"invalid-arguments", "missing-arguments"})
 _STARTED, _TIME, _ARGUMENTS = 2, 3, 7
-_CACHED: Final = -1
+CACHED: Final = -1
 """In place of the number of attempts: there was none, for the answer is one of before."""
 
 
@@ -62,6 +62,9 @@ class Scribe:
 
     A call is made a row of plain values at once, so that nothing of it is kept alive. Times are
     counted from the clocks as they were at the first call.
+
+    `rows` grow by themselves for calls that went well at the first try, and have all else in common
+    with one before: tool, caller and generation are the `last_` ones then (see `telling`).
     """
 
     def __init__(self, redactor: Redactor, clock: Clock) -> None:
@@ -72,24 +75,16 @@ class Scribe:
         self._shared: list[Mapping[str, Any]] = []
         self._places: dict[_Key, int] = {}
         self._kept: list[object] = []
-        self._last_tool: PerTool | None = None
-        self._last_caller: Caller | None = None
-        self._last_generation = self._last_place = 0
+        self.last_tool: PerTool | None = None
+        self.last_caller: Caller | None = None
+        self.last_generation = self.last_place = 0
 
     def note(self, invocation: Invocation, result: ToolResult, tool: PerTool | None) -> int:
         """Add a finished call; gives the number of calls in the batch.
 
         `tool` is None where there is none of that name. The value of the call is not recorded.
         """
-        if (
-            tool is self._last_tool
-            and invocation.caller is self._last_caller
-            and invocation.generation == self._last_generation
-            and invocation.decision is None
-        ):
-            place = self._last_place
-        else:
-            place = self._place(invocation, result, tool)
+        place = self._place(invocation, result, tool)
         arguments, code, status = invocation.arguments, None, result.status
         if status == "error" and result.error is not None:
             code = self._text(result.error.code)
@@ -101,7 +96,7 @@ class Scribe:
             invocation.call_id,
             invocation.started,
             result.time_s,
-            _CACHED if invocation.is_cached else invocation.attempts,
+            CACHED if invocation.is_cached else invocation.attempts,
             status,
             code,
             arguments,
@@ -145,9 +140,9 @@ class Scribe:
         place = self._places.get(key)
         if place is None or tool is None:
             place = self._placed(key, invocation, tool, result.tool)
-        if tool is not None and decision is None:
-            self._last_tool, self._last_caller = tool, caller
-            self._last_generation, self._last_place = generation, place
+        if tool is not None and decision is None and not tool.sensitive:
+            self.last_tool, self.last_caller = tool, caller
+            self.last_generation, self.last_place = generation, place
         return place
 
     def _placed(self, key: _Key, invocation: Invocation, tool: PerTool | None, name: str) -> int:
@@ -239,7 +234,7 @@ def _entry(
         "code": code,
         "attempts": max(0, attempts),
         "time_ms": round(time_s * 1000, 3),
-        **(_FROM_CACHE if attempts == _CACHED else {}),
+        **(_FROM_CACHE if attempts == CACHED else {}),
         **(more[0] if more else {}),
     }
 

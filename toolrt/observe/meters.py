@@ -29,7 +29,7 @@ BYTES_A_TOKEN: Final = 4
 By = Literal["caller", "tool", "approval"]
 """Who made the call: who uses tools, another call (E14), or somebody who runs what was approved."""
 
-_MOST_RECENT = 1024
+MOST_RECENT: Final = 1024
 _OF_SCHEMA = frozenset({"invalid-arguments", "missing-arguments"})
 _End = tuple[str, str, By]
 _PLAIN: Final[_End] = ("success", "", "caller")
@@ -47,7 +47,7 @@ class Latency:
 
     def add(self, time_s: float) -> None:
         self.recent.append(time_s)
-        if len(self.recent) > _MOST_RECENT:
+        if len(self.recent) > MOST_RECENT:
             self.settle()
 
     def settle(self) -> None:
@@ -70,11 +70,15 @@ class Latency:
 
 
 class Meter:
-    """What became of the calls of one tool. `is_kept`: its answers are, for a while."""
+    """What became of the calls of one tool. `is_kept`: its answers are, for a while.
+
+    `recent` are the times of calls that went well at the first try, and did not wait for `settle`
+    yet: that is for who counts them without `note` (see `telling`).
+    """
 
     __slots__ = (
         "_ends", "_latencies", "_meters", "_plain", "attempts", "bytes_", "degraded", "hits",
-        "is_kept", "misses", "retries", "throttled", "tool", "violations",
+        "is_kept", "misses", "recent", "retries", "settle", "throttled", "tool", "violations",
     )  # fmt: skip
 
     def __init__(self, tool: str, meters: "Meters") -> None:
@@ -86,6 +90,7 @@ class Meter:
         self._meters = meters
         self._ends: Counter[_End] = Counter({_PLAIN: 0})
         self._plain = Latency()
+        self.recent, self.settle = self._plain.recent, self._plain.settle
         self._latencies: dict[str, Latency] = {}
 
     def note(self, invocation: Invocation, result: ToolResult) -> None:
@@ -105,7 +110,7 @@ class Meter:
             self.hits += invocation.is_cached
         elif self.is_kept:
             self.misses += 1
-        if len(recent) > _MOST_RECENT:
+        if len(recent) > MOST_RECENT:
             self._plain.settle()
 
     def add(self, invocation: Invocation, result: ToolResult, by: By) -> None:

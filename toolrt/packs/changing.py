@@ -28,13 +28,16 @@ Change = Callable[[Sight, str], bytes]
 def change(workspace: Workspace, parts: Sequence[str], make: Change, call: Context) -> bool:
     """Put what `make` gives in the file's place; its new version is what the caller has seen.
 
-    False where there is no such file. Raises ToolError, and then nothing has changed.
+    False where there is no such file, nor was one seen. Raises ToolError, and then nothing has
+    changed.
     """
     shown = "/".join(parts)
     with _locked(workspace, parts, call) as folder, telling(shown):
         try:
             held = open_beneath(folder, [encoded(parts[-1])], READ)
         except FileNotFoundError:
+            if call.expected is not None:
+                raise _deleted(shown) from None
             return False
         try:
             made = _exchange(folder, held, parts, make, call)
@@ -96,6 +99,11 @@ def _is_still(folder: int, name: str, before: os.stat_result) -> bool:
 
 def _changed(shown: str) -> ToolError:
     return refusal(shown, "conflict", "has changed since it was read", _READ_AGAIN)
+
+
+def _deleted(shown: str) -> ToolError:
+    hint = "nothing was changed; create it anew if it is still wanted"
+    return refusal(shown, "conflict", "has been deleted since it was read", hint)
 
 
 def _make_folders(workspace: Workspace, parts: Sequence[str]) -> None:

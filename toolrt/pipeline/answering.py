@@ -52,6 +52,14 @@ def check_scope(record: Approval, standing: Standing | None) -> None:
         )
 
 
+def check_edits(edits: object) -> None:
+    """Raise RefusedError for other arguments that have no names."""
+    if edits is None or isinstance(edits, Mapping):
+        return
+    message = f"edits are arguments by name, not {type(edits).__name__}"
+    raise RefusedError(message, code="invalid-arguments", hint='give a mapping: {"name": value}')
+
+
 def check_bound(entry: ToolEntry, before: Mapping[str, Any], after: Mapping[str, Any]) -> None:
     """Raise RefusedError where an edit changes what only the caller of the tool fills in."""
     for name, source in entry.parameters.bound.items():
@@ -84,8 +92,11 @@ def check_supplied(record: Approval, supplied: Supplied | None) -> None:
     raise RefusedError(message, code="invalid-arguments", hint="leave the result away")
 
 
-def check_right(by: Caller) -> None:
-    """Raise RefusedError for who may not decide."""
+def check_right(by: object) -> None:
+    """Raise RefusedError for who may not decide, TypeError for what is nobody."""
+    if not isinstance(by, Caller):
+        message = f"whoever decides is a `toolrt.Caller`, not {type(by).__name__}"
+        raise TypeError(message)
     if "approve" not in by.may:
         raise RefusedError(
             f"{by.principal} may decide nothing here",

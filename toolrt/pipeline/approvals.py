@@ -19,6 +19,7 @@ from toolrt.pipeline.answering import (
     Standing,
     Supplied,
     check_bound,
+    check_edits,
     check_right,
     check_run,
     check_scope,
@@ -26,7 +27,9 @@ from toolrt.pipeline.answering import (
 )
 from toolrt.pipeline.asking import given
 from toolrt.pipeline.gateway import Gateway
+from toolrt.pipeline.reasking import asked_anew, is_other_question
 from toolrt.pipeline.refusing import keeping_sealed, told_safely
+from toolrt.pipeline.resolving import resolved
 from toolrt.pipeline.said import asked_of, edit_of, new_grant
 from toolrt.pipeline.supplying import supplied_text
 from toolrt.pipeline.viewing import Viewed, masked_grant, viewed
@@ -34,7 +37,7 @@ from toolrt.policy.callers import check_caller, check_text
 from toolrt.policy.identities import as_decider, walls_of
 from toolrt.policy.needs import missing
 from toolrt.policy.questions import Questions, arguments_of
-from toolrt.stores.approval_claims import cancel, resolve_unknown
+from toolrt.stores.approval_claims import cancel
 from toolrt.stores.approval_decisions import NewDecision, decide, edit
 from toolrt.stores.approval_grants import give
 from toolrt.stores.approval_lapses import is_due, sweep
@@ -123,6 +126,7 @@ class Approvals:
         """
         check_right(by)
         check_text(note, "the note")
+        check_edits(edits)
         record = await self.get(prefix, by)
         by = as_decider(by, record.tenant, self._questions.identities())
         check_supplied(record, supplied)
@@ -141,6 +145,8 @@ class Approvals:
             check_new(new_grant(record, entry, by, standing, self._questions.key))
         with keeping_sealed(record):
             checked = await self._gateway.recheck(record, arguments)
+        if is_other_question(record, checked):
+            return await asked_anew(self._questions, record, entry, checked)
         is_edit = given(entry, checked.arguments) != arguments_of(record)
         if is_edit:
             asked = asked_of(record, entry, checked)
@@ -212,21 +218,15 @@ class Approvals:
 
     @told_safely
     async def resolve(
-        self, prefix: str, by: Caller, state: Literal["succeeded", "failed"]
+        self, prefix: str, by: Caller, state: Literal["succeeded", "failed"] | None = None
     ) -> Moved:
-        """A person's word on what came of a run with an unknown outcome (A2)."""
+        """What came of a run with an unknown outcome (A2): the tool's `verify` is asked, and where
+        that cannot tell, `state` is this person's word.
+        """
         check_right(by)
+        await self._swept()
         record = await self.get(prefix, by)
-        return await self._changing(
-            lambda session, now: resolve_unknown(
-                session,
-                record.id,
-                now,
-                actor=by.principal,
-                state=state,
-                audit=self._questions.audit,
-            )
-        )
+        return await resolved(self._gateway, self._questions, record, by, state)
 
     async def grants(self, limit: int = 100) -> Sequence[Grant]:
         """Standing yeses, the latest first."""
@@ -299,7 +299,9 @@ class Approvals:
             record, checked, by, self._channel, entry=entry, questions=questions, gateway=gateway
         )
         moved = await self._changing(
-            lambda session, now: edit(session, record.id, change, now, audit=questions.audit)
+            lambda session, now: edit(
+                session, record.id, change, now, seals=questions.seals, audit=questions.audit
+            )
         )
         return await self._counted(moved, by)
 

@@ -14,15 +14,19 @@ from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
 from toolrt.catalog.snapshot import ToolEntry
-from toolrt.core.calls import Invocation
+from toolrt.core.calls import Caller, Invocation
 from toolrt.core.clock import Clock
 from toolrt.core.errors import ToolrtError
 from toolrt.manifest.limits import Breaker as Options
+from toolrt.pipeline.breaker_keys import key_of, without_tenant
 from toolrt.pipeline.breaking import Breaker, Change, State, Verdict
 from toolrt.pipeline.memory import Memory
 from toolrt.stores import breakers as stored_breakers
 from toolrt.stores.base import Session
 from toolrt.stores.breakers import Key, Step, Stored
+
+MOST_KEPT = 10_000
+"""Breakers that are kept in memory before those of tenants that rest are dropped."""
 
 LOOK_S = 1.0
 """How often a process looks, while it is called, what others have told."""
@@ -70,6 +74,12 @@ class Shared:
     def is_known(self) -> bool:
         return self.revision >= 0
 
+    @property
+    def rests(self) -> bool:
+        """Whether nothing stands against it, so that it can be made anew when it is asked."""
+        breaker, is_told = self.breaker, self.task is None and not self.pending
+        return breaker.is_closed and not breaker.failures and is_told
+
 
 class Breakers:
     """All breakers of a runtime: they outlive generations, as long as their options stay."""
@@ -82,13 +92,24 @@ class Breakers:
         self._running: set[asyncio.Task[None]] = set()
         self._is_failing = False
 
-    def of(self, entry: ToolEntry) -> Shared | None:
-        """The breaker of a tool; None where it declares none."""
+    def of(self, entry: ToolEntry, caller: Caller | None = None) -> Shared | None:
+        """The breaker of a tool, where each tenant has its own that of the caller; None where the
+        tool declares none.
+        """
         options = entry.manifest.breaker
         if options is None:
             return None
-        key = key_of(entry, options)
-        return self._made.get(key) or self._made.setdefault(key, Shared(key, options))
+        key = key_of(entry, options, caller.tenant if caller else None)
+        return self._made.get(key) or self._new(key, options)
+
+    def _new(self, key: Key, options: Options) -> Shared:
+        if len(self._made) >= MOST_KEPT:
+            self._made = {
+                each: shared
+                for each, shared in self._made.items()
+                if each == without_tenant(each) or not shared.rests
+            }
+        return self._made.setdefault(key, Shared(key, options))
 
     async def ask(self, shared: Shared) -> float:
         """How long a call of now would have to wait; zero where it would be let through.
@@ -141,17 +162,17 @@ class Breakers:
     def known(self, entries: Iterable[ToolEntry]) -> dict[Named, Known]:
         """How the breakers of these tools stand, by what they are of and its name.
 
-        Where a target has several, as its tools want it, the strictest counts.
+        Where a target has several, as its tools want it or for tenants, the strictest counts.
         """
         moves: defaultdict[Named, Counter[State]] = defaultdict(Counter)
+        found_by: defaultdict[Key, list[State]] = defaultdict(list)
+        asked = {shared.key for entry in entries if (shared := self.of(entry))}
         for key, shared in self._made.items():
             moves[key.kind, key.name] += shared.breaker.moves
+            found_by[without_tenant(key)].append(shared.breaker.state)
         states: defaultdict[Named, list[State]] = defaultdict(list)
-        for entry in entries:
-            shared_now = self.of(entry)
-            if shared_now is not None:
-                key = shared_now.key
-                states[key.kind, key.name].append(shared_now.breaker.state)
+        for key in asked:
+            states[key.kind, key.name] += found_by[key]
         return {
             named: Known(max(found, key=STATES.index), moves[named])
             for named, found in states.items()
@@ -326,12 +347,3 @@ def is_in_loop() -> bool:
     except RuntimeError:
         return False
     return True
-
-
-def key_of(entry: ToolEntry, options: Options) -> Key:
-    """Whose breaker a tool asks: that of its target, or else its own (B6)."""
-    written = (options.failures, options.recovery, options.ratio, options.window)
-    text = "/".join(f"{each:g}" for each in written)
-    if entry.target is not None:
-        return Key("target", entry.target, text)
-    return Key("tool", entry.name, text)

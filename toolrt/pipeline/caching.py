@@ -17,10 +17,10 @@ from pydantic_core import SchemaSerializer
 from toolrt.catalog.snapshot import ToolEntry
 from toolrt.core.calls import Caller, Invocation
 from toolrt.core.clock import Clock
-from toolrt.core.results import Answer
+from toolrt.core.results import Answer, KnownAnswer
 from toolrt.manifest.limits import Cache
 from toolrt.pipeline.asking import sensitive_of
-from toolrt.pipeline.copies import copier, read, written
+from toolrt.pipeline.copies import copier, known_bytes, read, written
 from toolrt.policy.hashes import texts
 from toolrt.schemas.canonical import canonical_json
 from toolrt.schemas.plain import NotJsonError
@@ -59,6 +59,7 @@ class Kept:
         "digest",
         "is_used",
         "is_written",
+        "known_bytes",
         "made_s",
         "quick",
         "shelf",
@@ -75,6 +76,7 @@ class Kept:
         self.size = len(body) + _OVERHEAD
         value = read(body)
         self.copy = copier(value, body)
+        self.known_bytes = known_bytes(value)
 
 
 class Shelf:
@@ -277,7 +279,7 @@ class ToolAnswers:
         if kept is None:
             return None
         age_s = self.monotonic() - kept.made_s
-        return (Answer(kept.copy()), age_s) if age_s < STALE_S else None
+        return (KnownAnswer(kept.copy(), kept.known_bytes), age_s) if age_s < STALE_S else None
 
     def left(self, kept: Kept) -> KeptAnswer | None:
         """An answer as the next process finds it; what may be sensitive stays in memory."""
@@ -298,7 +300,8 @@ class ToolAnswers:
             self.shelf.quick[quick] = kept
 
     def _owner(self, caller: Caller) -> bytes:
-        owner = canonical_json([*self._scope(caller), self._brought(caller)])
+        scope = self._scope(caller)
+        owner = canonical_json([*scope, self._brought(caller, scope[0])])
         if len(self.owners) >= _MOST_CALLERS:
             self.owners.clear()
         self.owners[id(caller)] = caller, owner
@@ -316,17 +319,26 @@ class ToolAnswers:
         told = {**caller.document(), "session": None, "roles": sorted(caller.roles)}
         return ["caller", told]
 
-    def _brought(self, caller: Caller) -> list[Any]:
-        """What the caller brings for the references of the tool: part of the question."""
+    def _brought(self, caller: Caller, scope: str) -> list[Any]:
+        """What the caller brings for the references of the tool, or for its code: part of the
+        question.
+        """
         kinds = {each.kind for each in self._entry.references}
         told: list[Any] = [caller.tenant] if "tenant" in kinds else []
-        if "caller" not in kinds:
+        is_for_one = scope in {"caller", "session"}
+        if "caller" not in kinds and not (is_for_one and _sees_credentials(self._entry)):
             return told
         secret = self._answers.secret
         for name, value in sorted(caller.credentials.items()):
             mac = hmac.digest(secret, value.reveal().encode(), "sha256").hex()
             told.append([name, mac])
         return told
+
+
+def _sees_credentials(entry: ToolEntry) -> bool:
+    """Whether code of the project is handed the caller whole, and may tell of what it brought."""
+    auth = entry.service.auth if entry.service else None
+    return entry.kind == "python" or (auth is not None and auth.python is not None)
 
 
 def _fingerprint(entry: ToolEntry) -> str:

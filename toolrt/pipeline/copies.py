@@ -7,6 +7,8 @@ from typing import Any
 from pydantic_core import from_json, to_json
 
 from toolrt.core.binaries import Base64, Binary
+from toolrt.core.unseen import is_plainly_harmless
+from toolrt.schemas.plain import MAX_DIGITS
 
 _UNCHANGING = frozenset({str, int, float, bool, type(None)})
 _WRAPPED: Mapping[str, type] = {"base64": Base64, "binary": Binary}
@@ -35,6 +37,15 @@ def copier(value: Any, body: bytes) -> Callable[[], Any]:
     if type(value) is dict and all(type(each) in _UNCHANGING for each in value.values()):
         return value.copy
     return partial(read, body)
+
+
+def known_bytes(value: Any) -> int:
+    """How long a value is as JSON, where it is short and holds nothing that acts unseen; else 0."""
+    try:
+        body = to_json(value)
+    except ValueError:
+        return 0
+    return len(body) if len(body) <= MAX_DIGITS and is_plainly_harmless(body) else 0
 
 
 def _same(one: Any, other: Any) -> bool:

@@ -24,6 +24,8 @@ from toolrt.schemas.values import to_plain
 
 _REFUSAL_BYTES = 50_000
 _NO_WORD = "it failed without a word"
+IT_RAN = "the tool itself ran; do not call it again for the same effect"
+"""The hint of a failure after what changes something has been done."""
 NO_CONTEXT: Mapping[str, Any] = MappingProxyType({})
 
 
@@ -48,6 +50,16 @@ def failed_result(invocation: Invocation, tool: str, failure: Failure) -> ToolRe
         invocation.attempts,
         invocation.generation,
         context={"recovery": decide(failure).document(), **(invocation.marks or {})},
+    )
+
+
+def bug(error: Exception) -> Failure:
+    """What is told of a call that a bug of toolrt ended."""
+    return Failure(
+        "internal",
+        "toolrt failed inside",
+        "this is a bug of toolrt; its log has the details",
+        details={"type": type(error).__name__},
     )
 
 

@@ -6,6 +6,7 @@ order of the stages stands in `plan`.
 
 import logging
 import math
+from asyncio import CancelledError
 from collections.abc import Callable, Mapping
 from itertools import count
 from random import Random
@@ -23,11 +24,13 @@ from toolrt.expressions.references import References
 from toolrt.observe.log import logger as call_log
 from toolrt.observe.meters import By
 from toolrt.observe.spans import Spans
+from toolrt.observe.telling import Telling
 from toolrt.pipeline.asking import shown_to_people
 from toolrt.pipeline.breakers import Breakers
 from toolrt.pipeline.budget import RetryBudgets
 from toolrt.pipeline.deadline import Deadlines
-from toolrt.pipeline.failing import failed_result, refused_result, told
+from toolrt.pipeline.ending import Endings
+from toolrt.pipeline.failing import bug, failed_result, told
 from toolrt.pipeline.looking import dry, refusal, unmade
 from toolrt.pipeline.memory import Memory
 from toolrt.pipeline.plan import Plan
@@ -71,7 +74,7 @@ class Gateway:
         self._registry = registry
         self._clock = clock
         self._monotonic = clock.monotonic
-        self._equipment = Equipment(
+        self.equipment = self._equipment = Equipment(
             clock,
             references,
             Deadlines(),
@@ -91,8 +94,10 @@ class Gateway:
         self.breakers = self._equipment.breakers
         self._journal = memory.journal
         journal = memory.journal
-        self._note = journal.note_at_once if journal.mode == "sync" else journal.note
+        self._tell = Telling(journal).tell
         self._redactor = references.redactor
+        sessions = self._equipment.sessions
+        self._ends = Endings(registry, sessions, self.telemetry, journal, self._redactor)
         self._id_prefix = f"{self._equipment.random.getrandbits(96):024x}"
         self._numbers = count(1)
         self._planned: Snapshot | None = None
@@ -140,16 +145,15 @@ class Gateway:
             result = plan.shape.result(invocation, await chain(invocation))
             if invocation.oversize is not None:
                 result = await plan.shape.kept(invocation, result)
-        except CallError as error:
-            result = refused_result(invocation, name, error, self._redactor)
+        except (CallError, CancelledError) as error:
+            result = self._ends.early(invocation, plan, error, "caller")
         except Exception as error:  # the outer ring: a bug of ours ends the call, not the process
             log.exception("a bug ended call %s of %r", invocation.call_id, name)
-            result = failed_result(invocation, without_surrogates(name), _bug(error))
+            result = failed_result(invocation, without_surrogates(name), bug(error))
         meter, tool = (plan.meter, plan.told) if plan else (self._unknown, None)
         if _is_logged(logging.INFO):
             self._log.write(invocation, result, tool)
-        meter.note(invocation, result)
-        if self._note(invocation, result, tool):
+        if self._tell(invocation, result, tool, meter):
             await self._journal.relief()
         return result
 
@@ -193,11 +197,11 @@ class Gateway:
             result = plan.shape.result(invocation, await chain(invocation))
             if invocation.oversize is not None:
                 result = await plan.shape.kept(invocation, result)
-        except CallError as error:
-            result = refused_result(invocation, name, error, self._redactor)
+        except (CallError, CancelledError) as error:
+            result = self._ends.early(invocation, plan, error, by)
         except Exception as error:  # the outer ring, as above
             log.exception("a bug ended call %s of %r", invocation.call_id, name)
-            result = failed_result(invocation, name, _bug(error))
+            result = failed_result(invocation, name, bug(error))
         if _is_logged(logging.INFO):
             self._log.write(invocation, result, plan.told if plan else None)
         meter = self._unknown if plan is None else plan.meter
@@ -236,7 +240,7 @@ class Gateway:
         """The result of a call that arrived broken: its arguments could not even be read."""
         invocation = self._begin(name, None, caller)
         invocation.generation = self._registry.current.generation
-        result = refused_result(invocation, invocation.tool, refusal, self._redactor)
+        result = self._ends.refused(invocation, refusal)
         self._log.write(invocation, result, None)
         entry = self.entry(invocation.tool)
         meter = self._unknown if entry is None else self.telemetry.meter(entry)
@@ -335,12 +339,3 @@ class Gateway:
             plan = Plan(find(snapshot, name, invocation), self._equipment)
             self._plans[name] = plan
         return plan
-
-
-def _bug(error: Exception) -> Failure:
-    return Failure(
-        "internal",
-        "toolrt failed inside",
-        "this is a bug of toolrt; its log has the details",
-        details={"type": type(error).__name__},
-    )

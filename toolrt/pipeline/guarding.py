@@ -38,9 +38,26 @@ def guarded(call: Call, entry: ToolEntry, equipment: Equipment, *, is_kept: bool
     never waits, and so needs no turn.
     """
     shared, queue = equipment.breakers.of(entry), equipment.turns.of(entry) if is_kept else None
-    if shared is not None:
+    if is_apart(entry):
+        call = _breaking_apart(call, entry, equipment, is_kept=is_kept)
+    elif shared is not None:
         call = _breaking(call, entry, equipment, shared, is_kept=is_kept)
     return call if queue is None else _taking_turns(call, entry, equipment, queue)
+
+
+def is_apart(entry: ToolEntry) -> bool:
+    """Whether callers of each tenant have a breaker of their own."""
+    return entry.manifest.breaker is not None and entry.manifest.breaker.by == "tenant"
+
+
+def _breaking_apart(call: Call, entry: ToolEntry, equipment: Equipment, *, is_kept: bool) -> Call:
+    async def attempt(invocation: Invocation) -> Answer:
+        shared = equipment.breakers.of(entry, invocation.caller)
+        if shared is None:
+            raise AssertionError(f"{entry.name} has no breaker")
+        return await _breaking(call, entry, equipment, shared, is_kept=is_kept)(invocation)
+
+    return attempt
 
 
 def _breaking(

@@ -1,5 +1,7 @@
 """Runs the hooks of a tool, one after another, within what is left of the call's time."""
 
+from pydantic_core import to_json
+
 from toolrt.bindings.python_hooks import Hook, HookError
 from toolrt.core.calls import Invocation
 from toolrt.core.errors import AttemptTimeoutError, BindingError
@@ -34,7 +36,8 @@ async def replaced(
         made = (await _in_time(hook, value, invocation, by)).value
         try:
             value = to_plain(value if made is None else made)
-        except BindingError as error:
+            to_json(value)  # broken text is none, either
+        except (BindingError, ValueError) as error:
             hook.complain(invocation, error, "gave something that is no JSON value")
             raise HookError(hook.label, "gave something that is no JSON value") from error
     return value

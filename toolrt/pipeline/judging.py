@@ -27,13 +27,16 @@ def judge(entry: ToolEntry, invocation: Invocation, answer: Answer) -> None:
 
 
 def message_of(entry: ToolEntry, error: CallError) -> str:
-    """What `result.error` finds in a failed answer, or else the error's own message."""
-    select = entry.shaping.error
+    """What `result.error` finds in a failed answer, or else the error's own message.
+
+    Where it looks, what `result.redact` names is masked already.
+    """
+    select, redactions = entry.shaping.error, entry.shaping.redactions
     body = error.body if isinstance(error, BindingError) else None
     if select is None or body is None:
         return error.message
     try:
-        found = select.search(body)
+        found = select.search(redactions.value(body) if redactions else body)
     except CallError:
         return error.message
     return found if isinstance(found, str) and found else error.message

@@ -4,12 +4,16 @@ A read tool is asked. Only its clear word counts: yes ends the call with what th
 lets the call be made again, and anything else leaves it open.
 """
 
+from typing import Literal
+
 from toolrt.catalog.snapshot import ToolEntry
 from toolrt.core.calls import Invocation
 from toolrt.core.errors import BindingError, CallError
 from toolrt.core.results import Answer, ReadyAnswer
 from toolrt.pipeline.probing import Asking
 from toolrt.pipeline.stage import Equipment
+
+Verdict = Literal["applied", "not-applied", "unknown"]
 
 MIN_TIME_S = 0.05
 """With less time left, nobody is asked."""
@@ -28,14 +32,19 @@ class Verifying:
             return None
         return cls(Asking(entry.verify, entry, equipment))
 
+    @property
+    def tool(self) -> str:
+        """Who is asked."""
+        return self._asking.probe.tool
+
     async def settle(self, invocation: Invocation, error: CallError) -> Answer | CallError:
         """The answer, where the call took effect; else the failure as it is known now. One of a
         call that had no effect is like one of a call that was never sent.
 
         Raises the failure where it stays open: then nothing may be done again.
         """
-        word, answer = await self._verdict(invocation)
-        told = {"tool": self._asking.probe.tool, "verdict": word}
+        word, answer = await self.verdict(invocation)
+        told = {"tool": self.tool, "verdict": word}
         invocation.mark(verify=told)
         if answer is not None:
             invocation.notes += (
@@ -46,7 +55,7 @@ class Verifying:
             raise _known(error, word)
         return _known(error, word)
 
-    async def _verdict(self, invocation: Invocation) -> tuple[str, Answer | None]:
+    async def verdict(self, invocation: Invocation) -> tuple[Verdict, Answer | None]:
         """`applied` with the answer, `not-applied` or `unknown`. Where the callable still runs it
         may yet take effect, so that a no is none.
         """

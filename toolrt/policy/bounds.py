@@ -29,17 +29,30 @@ class SessionLimits:
         """How many questions a session may ask, whatever the tool."""
         return self._caps(_NONE)
 
+    @property
+    def general(self) -> object:
+        """What all that is made of these comes from, beside what is said of each tool."""
+        return self._general, self._has_rows
+
+    @cached_property
+    def bounds(self) -> Bounds | None:
+        """What holds for calls of what is no tool."""
+        return self._counted(_NONE)
+
     def of_tool(self, tool: ToolFacts) -> tuple[Caps, Bounds | None]:
         """What holds for calls of a tool; no bounds where nobody has to count them."""
-        own, general = tool.limits or _NONE, self._general
+        own = tool.limits or _NONE
+        return self._caps(own), self._counted(own)
+
+    def _counted(self, own: Limits) -> Bounds | None:
+        general = self._general
         bounds = Bounds(
             general.max_calls,
             own.max_calls,
             own.same_error or general.same_error,
             own.same_call or general.same_call,
         )
-        is_counted = self._has_rows or bounds != Bounds()
-        return self._caps(own), bounds if is_counted else None
+        return bounds if self._has_rows or bounds != Bounds() else None
 
     def _caps(self, own: Limits) -> Caps:
         pending = own.pending or self._general.pending or _BUILT_IN.pending

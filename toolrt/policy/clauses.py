@@ -5,7 +5,7 @@ allow rule has not (P7).
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from toolrt.core.decisions import RuleTrace, Terms, Verdict
@@ -20,7 +20,9 @@ OF_A_CALL = frozenset({"args", "call", "history", "risk"})
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Clause:
-    """A rule, compiled. `terms` are what an `ask` rule wants of an approval."""
+    """A rule, compiled. `terms` are what an `ask` rule wants of an approval; `conditions` are both
+    that it may have.
+    """
 
     id: str
     decide: Verdict
@@ -30,14 +32,15 @@ class Clause:
     reason: str | None = None
     mode: Literal["enforce", "audit"] = "enforce"
     terms: Terms | None = None
+    conditions: tuple[Condition, ...] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        conditions = tuple(each for each in (self.when, self.unless) if each is not None)
+        object.__setattr__(self, "conditions", conditions)
 
     @property
     def is_conditional(self) -> bool:
-        return self.when is not None or self.unless is not None
-
-    @property
-    def conditions(self) -> tuple[Condition, ...]:
-        return tuple(each for each in (self.when, self.unless) if each is not None)
+        return bool(self.conditions)
 
     @property
     def is_about_callers(self) -> bool:

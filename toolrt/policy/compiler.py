@@ -24,7 +24,7 @@ from toolrt.policy.drafts import Draft, read_draft
 from toolrt.policy.engine import NO_RULE, Posture, ToolPolicy
 from toolrt.policy.facts import ToolFacts
 from toolrt.policy.history import History
-from toolrt.policy.kept import KeptClauses, Over
+from toolrt.policy.kept import KeptClauses, KeptRule, Named
 from toolrt.policy.policy import Policy
 from toolrt.policy.terms import laid_over, own_terms, terms_of
 from toolrt.schemas.phrases import visible
@@ -62,14 +62,15 @@ class _Compiling:
     matched: dict[str, frozenset[str]] = field(default_factory=dict)
 
     def policy(self) -> Policy:
+        self.kept.begin(self.tools, knows_tools=self.files.knows.tools)
         for written in self.files.policies:
             self._take(written)
             self._look_at_approval(written)
-        self.kept.turn()
         default, is_written = self._default()
         if not is_written and self.files.knows.policies:
             self._miss_rules()
-        deciders = {tool.name: self._of_tool(tool, default) for tool in self.tools.values()}
+        deciders = self._deciders(default)
+        self.kept.turn()
         self._tell_uncovered(deciders)
         return Policy(
             deciders,
@@ -77,6 +78,7 @@ class _Compiling:
             self.hash,
             is_written,
             self._limits.caps,
+            self._limits.bounds,
             default,
             self.hits,
         )
@@ -101,42 +103,46 @@ class _Compiling:
 
     def _take(self, written: WrittenPolicies) -> None:
         """Compile the rules of a file, each by itself: one that is wrong hides no other."""
+        for each in self.kept.rules(written.document, self._around, partial(self._rules, written)):
+            path: FaultPath = ("rules", each.number)
+            is_twin = each.draft.id is not None and self._is_twin(each.draft.id, written, path)
+            if each.faults:
+                self.files.report(written.document, path, *map(each.draft.placed, each.faults))
+            if each.draft.is_sound and not is_twin:
+                self.clauses[each.clause.id] = each.clause
+                self.hits[each.clause.id] = each.named.hit
+
+    def _rules(self, written: WrittenPolicies) -> Iterator[KeptRule]:
         raw = written.document.data.get("rules")
         for number in range(len(raw) if isinstance(raw, list) else 0):
-            path: FaultPath = ("rules", number)
-            draft = self.kept.draft(
-                written.document, number, partial(read_draft, written.document, path)
-            )
-            if draft is None:
-                continue
-            is_twin = draft.id is not None and self._is_twin(draft.id, written, path)
-            clause, hit = self._compiled(draft, written, path)
-            if draft.is_sound and not is_twin:
-                self.clauses[clause.id] = clause
-                self.hits[clause.id] = hit
+            kept = self.kept.rule(written.document, self._around, number)
+            draft = kept.draft if kept else read_draft(written.document, ("rules", number))
+            if draft is not None:
+                yield self._rule(written, number, draft, kept)
 
-    def _compiled(
-        self, draft: Draft, written: WrittenPolicies, path: FaultPath
-    ) -> tuple[Clause, list[str]]:
+    def _rule(
+        self, written: WrittenPolicies, number: int, draft: Draft, kept: KeptRule | None
+    ) -> KeptRule:
         """The rule over the tools that it hits; one that was compiled over the same is kept."""
+        is_named = kept is not None and not self.kept.has_other_names
+        named = kept.named if kept and is_named else self._named(written, number, draft)
+        if kept is not None and self.kept.holds(kept, named):
+            return KeptRule(number, draft, named, kept.clause, kept.own_faults)
+        faults: list[Fault] = []
+        clause = self._clause(draft, named, written.policies.approval, faults)
+        return KeptRule(number, draft, named, clause, faults)
+
+    @cached_property
+    def _around(self) -> object:
+        """What every rule is compiled over: the project's own file, and what is known of it."""
+        return self.files.project_document, self.files.knows.vars, self.files.knows.identities
+
+    def _named(self, written: WrittenPolicies, number: int, draft: Draft) -> Named:
         faults: list[Fault] = []
         hit = self._hit(draft, faults)
         if self.files.knows.tools:
-            faults += self._unknown_in_tests(child(written.document.data["rules"], path[1]))
-
-        def clause() -> tuple[Clause, list[Fault]]:
-            found: list[Fault] = []
-            return self._clause(draft, over, written.policies.approval, found), found
-
-        arguments = {name: self.tools[name].arguments for name in hit}
-        if not self._knows_what_is_hit(draft):
-            arguments[_UNKNOWN.name] = None
-        roots = {name: self.tools[name].root for name in hit} if draft.looks_at_tools else {}
-        over = Over(self.files.project_document, self.files.knows.vars, arguments, roots)
-        made, found = self.kept.clause(draft.rule, over, clause)
-        placed = (draft.placed(each) for each in (*faults, *found))
-        self.files.report(written.document, path, *placed)
-        return made, hit
+            faults += self._unknown_in_tests(child(written.document.data["rules"], number))
+        return Named(hit, self._knows_what_is_hit(draft), faults)
 
     def _knows_what_is_hit(self, draft: Draft) -> bool:
         """Whether the rule can hit no tool but those that are known."""
@@ -156,10 +162,11 @@ class _Compiling:
         return True
 
     def _clause(
-        self, draft: Draft, over: Over, of_file: Approval | None, faults: list[Fault]
+        self, draft: Draft, named: Named, of_file: Approval | None, faults: list[Fault]
     ) -> Clause:
         rule = draft.rule
-        arguments = Arguments.of([self.tools.get(name, _UNKNOWN) for name in over.arguments])
+        unknown = [] if named.is_all else [_UNKNOWN]
+        arguments = Arguments.of([*(self.tools[name] for name in named.hit), *unknown])
         terms = terms_of(laid_over(rule.approval, of_file))
         if draft.is_sound and rule.decide == "ask" and rule.approval is not None:
             faults += self._lacking_approvers(terms)
@@ -235,14 +242,24 @@ class _Compiling:
                 of.setdefault(name, []).append(self.clauses[rule])
         return of
 
+    def _deciders(self, default: Verdict) -> dict[str, ToolPolicy]:
+        """What decides about each tool; one that would be made of the same is kept."""
+        self.kept.standing((default, self._queues, self._approvals, self._limits.general))
+        found: dict[str, ToolPolicy] = {}
+        for name, tool in self.tools.items():
+            clauses = self._clauses_of.get(name, [])
+            make = partial(self._of_tool, tool, default)
+            found[name] = self.kept.decider(tool, clauses, self.hash, make)
+        return found
+
     def _of_tool(self, tool: ToolFacts, default: Verdict) -> ToolPolicy:
         clauses = self._clauses_of.get(tool.name, [])
         own, reason = own_terms(tool, self._approvals)
-        windows = windows_of(clauses)
         caps, bounds = self._limits.of_tool(tool)
-        posture = Posture(default, own, reason, windows, self.hash, caps, self._queues, bounds)
+        posture = Posture(default, own, reason, windows_of(clauses), caps, self._queues, bounds)
         variants = [self._of_tool(each, default) for each in tool.variants]
-        return ToolPolicy(tool, clauses, posture, self.history, variants)
+        history, hash_ = self.history, self.hash
+        return ToolPolicy(tool, clauses, posture, history, variants, policy_hash=hash_)
 
     @property
     def _queues(self) -> bool:

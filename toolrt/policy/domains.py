@@ -5,7 +5,7 @@ and what the tools are that the rule can hit.
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, get_args
 
-from toolrt.expressions.condition_domains import CALENDAR, Domains, Scale, Texts
+from toolrt.expressions.condition_domains import CALENDAR, Domains, Scale, Texts, of_parameters
 from toolrt.manifest.tool import Effect
 from toolrt.policy.facts import ToolFacts
 from toolrt.policy.risk import SCORES
@@ -27,28 +27,10 @@ def domains_of(
     if schemas is None:
         return found
     if "args" in roots:
-        found |= _of_parameters(schemas)
+        found |= of_parameters(schemas)
     if "tool" in roots and tools:
         found |= _of_tools(tools)
     return found
-
-
-def _of_parameters(schemas: Mapping[str, Any]) -> Iterator[tuple[str, Texts]]:
-    """Parameters that take some texts only, and lists of such."""
-    for name, schema in schemas.items():
-        items = schema.get("items") if isinstance(schema, Mapping) else None
-        choices = _choices(schema) or _choices(items)
-        if choices:
-            yield f"args.{name}", Texts(choices)
-
-
-def _choices(schema: Any) -> frozenset[str]:
-    """The texts that a schema takes; none where it takes others as well."""
-    if not isinstance(schema, Mapping):
-        return frozenset()
-    choices = schema.get("enum", [schema["const"]] if "const" in schema else None)
-    is_texts = isinstance(choices, list) and all(isinstance(each, str) for each in choices)
-    return frozenset(choices) if is_texts else frozenset()
 
 
 def _of_tools(tools: Iterable[ToolFacts]) -> Iterator[tuple[str, Texts]]:

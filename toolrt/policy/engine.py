@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from types import MappingProxyType
 from typing import Any
 
 from toolrt.core.calls import Invocation
@@ -21,6 +22,7 @@ from toolrt.policy.terms import asked_by, reason_of, strictest
 
 NO_RULE = Decision("deny", "no-rule", reason="no rule lets this call through")
 BY_DEFAULT = Decision("allow")
+_NO_ENDS: Mapping[str, Decision] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +38,6 @@ class Posture:
     own_terms: Terms | None = None
     own_reason: str | None = None
     windows: Mapping[str, float] = field(default_factory=dict)
-    policy_hash: str = ""
     caps: Caps = field(default_factory=Caps)
     queues: bool = True
     bounds: Bounds | None = None
@@ -64,6 +65,7 @@ class ToolPolicy:
         "fixed",
         "may_ask",
         "may_hide",
+        "policy_hash",
         "posture",
         "tool",
         "variants",
@@ -76,34 +78,34 @@ class ToolPolicy:
         posture: Posture,
         history: History,
         variants: "Sequence[ToolPolicy]" = (),
+        *,
+        policy_hash: str = "",
     ) -> None:
         self.tool = tool
+        self.policy_hash = policy_hash
         self.variants = variants
         self.posture = posture
         self._history = history
         self._risk: Risk | None = None
         self._windows = posture.windows
-        self._clauses = sorted(clauses, key=lambda each: each.id)
+        self._clauses = tuple(sorted(clauses, key=lambda each: each.id))
         enforced = [each for each in self._clauses if each.mode == "enforce"]
-        self._audits = [each for each in self._clauses if each.mode == "audit"]
-        self._denies = [each for each in enforced if each.decide == "deny"]
-        self._asks = [each for each in enforced if each.decide == "ask"]
-        self._allows = [each for each in enforced if each.decide == "allow"]
-        self._ends = {each.id: _denial(each) for each in self._denies}
-        self._ends |= {each.id: _leave(each) for each in self._allows}
+        self._audits = tuple(each for each in self._clauses if each.mode == "audit")
+        self._denies = tuple(each for each in enforced if each.decide == "deny")
+        self._asks = tuple(each for each in enforced if each.decide == "ask")
+        self._allows = tuple(each for each in enforced if each.decide == "allow")
+        ends = {each.id: _denial(each) for each in self._denies}
+        ends |= {each.id: _leave(each) for each in self._allows}
+        self._ends: Mapping[str, Decision] = ends or _NO_ENDS
         own = posture.own_terms
-        self._own = [] if own is None else [asked_by(own, None, posture.own_reason)]
+        self._own = () if own is None else (asked_by(own, None, posture.own_reason),)
         self.fixed = self._settled()
         self.may_ask = bool(self._asks) or posture.own_terms is not None
         self._is_open = self._lets_through_somebody()
-        self._hiding = [each for each in self._denies if each.is_about_callers]
+        self._hiding = tuple(each for each in self._denies if each.is_about_callers)
         self.may_hide = bool(self._hiding) or not self._is_open
         if self._windows:
             history.keep(tool.name, max(self._windows.values()))
-
-    @property
-    def policy_hash(self) -> str:
-        return self.posture.policy_hash
 
     @property
     def caps(self) -> Caps:
@@ -163,6 +165,17 @@ class ToolPolicy:
         if self._windows:
             now = invocation.clock.monotonic()
             self._history.note(self.tool.name, invocation.caller, now)
+
+    def under(self, policy_hash: str) -> "ToolPolicy":
+        """The same for policy files that say something else of other tools."""
+        if policy_hash == self.policy_hash:
+            return self
+        made = ToolPolicy.__new__(ToolPolicy)
+        for name in ToolPolicy.__slots__:
+            setattr(made, name, getattr(self, name))
+        made.policy_hash = policy_hash
+        made.variants = [each.under(policy_hash) for each in self.variants]
+        return made
 
     def answered(self) -> "ToolPolicy":
         """The same for calls that somebody has said yes to: no question is put to people."""

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from toolrt.core.decisions import Caps, Verdict
+from toolrt.core.decisions import Bounds, Caps, Verdict
 from toolrt.policy.clauses import Clause
 from toolrt.policy.engine import ToolPolicy
 
@@ -14,6 +14,7 @@ class Policy:
 
     `is_written` is false where no file has rules or a default: the built-in posture holds.
     `default` is what holds where no rule decides; `hits` are the tools that each rule can hit.
+    `bounds` limit sessions whatever they call, and are None where nobody counts.
     """
 
     tools: Mapping[str, ToolPolicy] = field(default_factory=dict)
@@ -21,5 +22,6 @@ class Policy:
     hash: str = ""
     is_written: bool = False
     caps: Caps = field(default_factory=Caps)
+    bounds: Bounds | None = None
     default: Verdict = "allow"
     hits: Mapping[str, Sequence[str]] = field(default_factory=dict)

@@ -149,7 +149,7 @@ class Questions:
                     return granted
                 if not asked.may_wait:
                     return _UNATTENDED
-            return create(session, question, moment, caps, self.audit)
+            return create(session, question, moment, caps, seals=self.seals, audit=self.audit)
 
         answer = await self.database.run(work)
         if isinstance(answer, Approval) and answer.id == question.id:
@@ -176,16 +176,21 @@ class Questions:
         return visible(note, len(note)) if note else None
 
     async def reopen(
-        self, record: Approval, decision: Decision, policy_hash: str, generation: int
-    ) -> Approval:
-        """The approved record under the terms of now: pending again where they are not met (A5)."""
+        self,
+        record: Approval,
+        subject: Subject,
+        decision: Decision,
+        policy_hash: str,
+        generation: int,
+    ) -> Moved:
+        """The record under the terms of now: pending again where they are not met (A5)."""
         terms = decision.terms or Terms()
-        asked = Reasked(terms, generation, policy_hash, terms.rules, decision.reason)
-        moment = self.moments.now()
-        moved = await self.database.run(
-            lambda session: reopen(session, record.id, asked, moment, audit=self.audit)
+        fields = _json(subject.asked_schema) if subject.asked_schema else None
+        asked = Reasked(terms, generation, policy_hash, terms.rules, decision.reason, fields)
+        moment, seals = self.moments.now(), self.seals
+        return await self.database.run(
+            lambda session: reopen(session, record.id, asked, moment, seals=seals, audit=self.audit)
         )
-        return moved.record
 
     async def claim(self, record: Approval, final_hash: str) -> Moved:
         """Take the approved record for this process: one winner (A8)."""

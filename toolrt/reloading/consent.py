@@ -30,11 +30,22 @@ def fewer_questions(tools: Iterable[tuple[ToolEntry, ToolEntry]]) -> Iterator[st
     """Tools that asked more of people by themselves, for some caller or for all."""
     told: dict[str, set[str]] = {_SILENT: set(), _EASIER: set(), _RUNS: set(), _LESS: set()}
     for was, now in tools:
+        if _asks_as_before(was, now):
+            continue
         changes = [(old, new) for old, new in _forms(was, now) if old is not None and old != new]
         lost = {each for old, new in changes for each in _lost(old, new)}
         for each in {_SILENT} if _SILENT in lost else lost:
             told[each].add(now.name)
     yield from (sentence.format(listed(names)) for sentence, names in told.items() if names)
+
+
+def _asks_as_before(was: ToolEntry, now: ToolEntry) -> bool:
+    """Whether nothing can have changed: a tool without variants that asks for the same terms."""
+    old, new = was.decider, now.decider
+    if not isinstance(old, ToolPolicy) or not isinstance(new, ToolPolicy):
+        return False
+    is_plain = was.variants is None and now.variants is None
+    return is_plain and old.posture.own_terms is new.posture.own_terms
 
 
 def _lost(before: Terms, after: Terms | None) -> Iterator[str]:

@@ -45,7 +45,7 @@ class Generation:
         protection = Protection.of(compiled.files.policies, default)
         tools = snapshot.tools.values()
         blocked = {each.name: each.blocked.reason for each in tools if each.blocked is not None}
-        uses = frozenset(use for each in tools for use in _uses(each))
+        uses = frozenset().union(*{each for tool in tools for each in _uses(tool)})
         return cls(compiled, snapshot, protection, blocked, uses)
 
     @property
@@ -58,11 +58,11 @@ class Generation:
         return self.compiled.files.stock
 
 
-def _uses(tool: ToolEntry) -> Iterator[object]:
+def _uses(tool: ToolEntry) -> Iterator[frozenset[object]]:
     """What the bindings of a tool, in all its forms, need of the things that are shared."""
-    forms = tool.variants.entries.values() if tool.variants is not None else ()
-    for each in (tool, *forms):
-        yield from getattr(each.binding, "uses", ())
+    yield tool.uses
+    if tool.variants is not None:
+        yield from (each.uses for each in tool.variants.entries.values())
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,6 +19,7 @@ from toolrt.policy.risk import classes_of
 from toolrt.reloading.changes import Side
 from toolrt.reloading.consent import asks_of
 from toolrt.reloading.renames import same_tools
+from toolrt.reloading.walls import sandbox_of
 from toolrt.reloading.weakening import stakes
 
 _OF_FILES = ("default", "approval")
@@ -64,13 +65,14 @@ def _tools(before: Snapshot, after: Snapshot) -> Iterator[tuple[str, str]]:
 
 
 def _of_tool(tool: ToolEntry) -> str:
-    """What rules see of a tool, and what it asks of people by itself."""
+    """What rules see of a tool, what it asks of people by itself, and its sandbox."""
     asks = {json.dumps(sorted(form)): repr(terms) for form, terms in asks_of(tool).items()}
+    wall = sandbox_of(tool)
     decider = tool.decider
     if not isinstance(decider, ToolPolicy):
-        return _plain([asks])
+        return _plain([asks, wall])
     facts = decider.tool
-    return _plain([asks, dict(facts.root), classes_of(facts), sorted(facts.sensitive)])
+    return _plain([asks, wall, dict(facts.root), classes_of(facts), sorted(facts.sensitive)])
 
 
 def _hits(before: Snapshot, after: Snapshot) -> Iterator[tuple[str, list[str]]]:

@@ -54,14 +54,15 @@ class _Seen:
 
 
 def _renamed(old: Mapping[str, ToolEntry], new: Mapping[str, ToolEntry]) -> Iterator[Pair]:
-    gone = [_Seen.of(each) for name, each in old.items() if not _does_same(each, new.get(name))]
-    came = [_Seen.of(each) for name, each in new.items() if not _does_same(each, old.get(name))]
+    same = {name for name, each in new.items() if name in old and _does_same(old[name], each)}
+    gone = [_Seen.of(each) for name, each in old.items() if name not in same]
+    came = [_Seen.of(each) for name, each in new.items() if name not in same]
     working: dict[str, list[_Seen]] = {}
     for each in came:
         working.setdefault(each.work, []).append(each)
     for was in gone:
-        same = working.get(was.work, [])
-        found = [each for each in same if was.is_near(each)] or same[:_MOST]
+        alike = working.get(was.work, [])
+        found = [each for each in alike if was.is_near(each)] or alike[:_MOST]
         yield from ((was.tool, each.tool) for each in found if each.tool.name != was.tool.name)
     left = [each for each in gone if each.tool.name not in new]
     added = [each for each in came if each.tool.name not in old]
@@ -87,9 +88,7 @@ def _by_file(tools: Iterable[_Seen]) -> dict[str, list[_Seen]]:
     return found
 
 
-def _does_same(one: ToolEntry, other: ToolEntry | None) -> bool:
-    if other is None:
-        return False
+def _does_same(one: ToolEntry, other: ToolEntry) -> bool:
     return one.layered is other.layered or _work(one) == _work(other)
 
 

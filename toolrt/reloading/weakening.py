@@ -2,7 +2,8 @@
 depends on outside of its own text (L6).
 
 Whether a change is meant cannot be seen from here. So each that may let more through is looked at
-twice, like a rule that is gone.
+twice, like a rule that is gone. Rules and tools that are the same objects both times are not
+compared: only what has changed is looked at.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -22,6 +23,7 @@ from toolrt.reloading.consent import asks_of, fewer_questions, less_consent
 from toolrt.reloading.differences import is_same
 from toolrt.reloading.people import more_rights
 from toolrt.reloading.renames import Pair, same_tools
+from toolrt.reloading.walls import lower_walls
 
 _ALLOWED: Final = {"deny": {"deny"}, "ask": {"ask", "deny"}}
 """What a rule may decide in place of what it decided, without being a lost rule."""
@@ -35,9 +37,20 @@ class Kept:
     was: Clause
     now: Clause
 
+    @property
+    def is_same(self) -> bool:
+        """Whether nothing of the rule itself has changed."""
+        return self.was is self.now
+
     def reads(self, root: str) -> frozenset[str | None]:
         """The keys of `root` that it reads both times; None among them for any key."""
-        return _both(*(_keys(each.conditions, root) for each in (self.was, self.now)))
+        keys = _keys(self.now.conditions, root)
+        return keys if self.is_same or not keys else _both(_keys(self.was.conditions, root), keys)
+
+    @property
+    def looks_beyond(self) -> bool:
+        """Whether it may look at what tools are."""
+        return not all(each.roots.isdisjoint(_LOOKED_AT) for each in self.now.conditions)
 
     @property
     def has_more_conditions(self) -> bool:
@@ -66,12 +79,14 @@ class Both:
     tools: list[Pair]
 
     @property
+    def changed(self) -> list[Kept]:
+        """The rules that are not as they were."""
+        return [each for each in self.rules if not each.is_same]
+
+    @property
     def called(self) -> Mapping[str, list[str]]:
         """What each tool of before is called now; several may be the same one."""
-        found: dict[str, list[str]] = {}
-        for was, now in self.tools:
-            found.setdefault(was.name, []).append(now.name)
-        return found
+        return _called(self.tools)
 
 
 def weakened(before: Snapshot, after: Snapshot) -> Iterator[str]:
@@ -81,18 +96,20 @@ def weakened(before: Snapshot, after: Snapshot) -> Iterator[str]:
         return
     readers = _Readers(both.rules, both.tools)
     yield from _by_vars(before, after, readers)
-    yield from more_rights(before, after, readers.of("caller"))
+    yield from _by_people(before, after, readers)
     yield from _of_tools(both)
     yield from _by_hits(both, has_new=not after.tools.keys() <= before.tools.keys())
-    more = [each.now for each in both.rules if each.has_more_conditions]
+    changed = both.changed
+    more = [each.now for each in changed if each.has_more_conditions]
     yield from told(more, "would hold under one more condition")
-    others = [each.now for each in both.rules if each.has_other_conditions]
+    others = [each.now for each in changed if each.has_other_conditions]
     yield from told(others, "would hold where its condition does not")
     yield from told(
-        less_consent((each.was, each.now) for each in both.rules),
+        less_consent((each.was, each.now) for each in changed),
         "would need less of an approval",
     )
     yield from fewer_questions(both.tools)
+    yield from lower_walls(both.tools)
 
 
 def _compared(before: Snapshot, after: Snapshot) -> Both | None:
@@ -118,10 +135,10 @@ def stakes(before: Snapshot, after: Snapshot) -> Stakes:
     if both is None:
         return Stakes()
     readers = _Readers(both.rules, both.tools)
-    of_tools = (*_of_tools(both), *fewer_questions(both.tools))
+    of_tools = (*_of_tools(both), *fewer_questions(both.tools), *lower_walls(both.tools))
     return Stakes(
         frozenset(name for name in changed_vars(before, after) if readers.of("vars", name)),
-        any(more_rights(before, after, readers.of("caller"))),
+        any(_by_people(before, after, readers)),
         bool(of_tools),
     )
 
@@ -146,9 +163,9 @@ def told(rules: Iterable[Clause], what: str, several: str | None = None) -> Iter
 def _kept(before: Policy, after: Policy) -> Iterator[Kept]:
     for id_, was in before.clauses.items():
         now = after.clauses.get(id_)
-        if now is None or was.decide == "allow" or "audit" in {was.mode, now.mode}:
+        if now is None or was.decide == "allow" or "audit" in (was.mode, now.mode):
             continue
-        if now.decide in _ALLOWED[was.decide]:
+        if now is was or now.decide in _ALLOWED[was.decide]:
             yield Kept(was, now)
 
 
@@ -177,6 +194,12 @@ def _by_vars(before: Snapshot, after: Snapshot, readers: _Readers) -> Iterator[s
         yield from (f"{each} `vars.{name}`, which changes" for each in readers.of("vars", name))
 
 
+def _by_people(before: Snapshot, after: Snapshot, readers: _Readers) -> Iterator[str]:
+    people = [[each.model_dump() for each in one.identities] for one in (before, after)]
+    if not is_same(*people):
+        yield from more_rights(before, after, readers.of("caller"))
+
+
 def _of_tools(both: Both) -> Iterator[str]:
     """What of the tools themselves, or of their names, may let more through."""
     yield from _by_tools(both)
@@ -185,19 +208,33 @@ def _of_tools(both: Both) -> Iterator[str]:
 
 def _by_tools(both: Both) -> Iterator[str]:
     """Tools of which a rule looks at something that is no longer what it was."""
+    called = _called(pair for pair in both.tools if _is_other(*pair))
     changed: dict[str, list[Clause]] = {}
-    called = both.called
-    for rule in both.rules:
+    for rule in both.rules if called else ():
+        if not rule.looks_beyond:
+            continue
         looks = [(look, keys) for root, look in _LOOKED_AT.items() if (keys := rule.reads(root))]
-        hit = {*both.after.hits[rule.now.id]} if looks else set()
-        for name in both.before.hits[rule.was.id] if looks else ():
-            for new in hit.intersection(called.get(name, ())):
+        hit = {*both.after.hits[rule.now.id]}
+        for name in called.keys() & both.before.hits[rule.was.id]:
+            for new in hit.intersection(called[name]):
                 sides = both.before.tools[name].tool, both.after.tools[new].tool
                 for look, keys in looks:
                     for what in look(*sides, keys):
                         changed.setdefault(what, []).append(rule.now)
     for what, clauses in sorted(changed.items()):
         yield from told(clauses, f"reads {what}", f"read {what}")
+
+
+def _called(tools: Iterable[Pair]) -> Mapping[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for was, now in tools:
+        found.setdefault(was.name, []).append(now.name)
+    return found
+
+
+def _is_other(was: ToolEntry, now: ToolEntry) -> bool:
+    """Whether rules may see another tool: one that was kept has the layers that it had."""
+    return was.layered is not now.layered or was.name != now.name
 
 
 def _of_root(old: ToolFacts, new: ToolFacts, keys: frozenset[str | None]) -> Iterator[str]:
@@ -256,9 +293,13 @@ def _by_hits(both: Both, *, has_new: bool) -> Iterator[str]:
     new, any of which may be one that is gone.
     """
     called = both.called
+    moved = {was.name for was, now in both.tools if was.name != now.name}
     lost: dict[str, list[Clause]] = {}
     for rule in both.rules:
-        was, now = both.before.hits[rule.was.id], {*both.after.hits[rule.now.id]}
+        was, hit = both.before.hits[rule.was.id], both.after.hits[rule.now.id]
+        if was == hit and moved.isdisjoint(was):
+            continue
+        now = {*hit}
         missed = [each for each in was if not now.issuperset(called.get(each, ()))]
         if missed:
             lost.setdefault(f"would no longer hold for {listed(missed)}", []).append(rule.now)
@@ -279,6 +320,8 @@ def _with_hitl(tool: ToolEntry) -> list[Condition]:
 
 
 def _keys(conditions: Iterable[Condition], root: str) -> frozenset[str | None]:
+    if not any(root in each.roots for each in conditions):
+        return frozenset()
     texts = (ConditionText(each.text) for each in conditions if root in each.roots)
     return frozenset(use.key for text in texts for use in text.uses() if use.root == root)
 

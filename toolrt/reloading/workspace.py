@@ -13,8 +13,7 @@ from toolrt.expressions.references import References
 from toolrt.loading.loader import LoadedFiles, load_files
 from toolrt.loading.stock import Library, Stock
 from toolrt.loading.survey import survey
-from toolrt.pipeline.facts import rules_compiler
-from toolrt.policy.history import History
+from toolrt.reloading.rules import RulesCompiler
 
 
 class Workspace:
@@ -33,7 +32,7 @@ class Workspace:
         self._imports = imports
         self._library = Library()
         self._kept = KeptTools()
-        self._compile_rules = rules_compiler(History())
+        self._compile_rules = RulesCompiler().policy
         self._references: References | None = None
         self._schemas: set[Path] = set()
 

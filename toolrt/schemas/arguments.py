@@ -4,7 +4,6 @@ What goes in is what a model sent; what comes out is a new, plain, canonical val
 in place, or one refusal that names every fault.
 """
 
-import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -16,6 +15,7 @@ from toolrt.schemas.explanations import explain
 from toolrt.schemas.messages import MOST_FAULTS, ArgumentFault, invalid, refusal
 from toolrt.schemas.phrases import describe, shown, visible, with_article
 from toolrt.schemas.plain import NotJsonError, plain
+from toolrt.schemas.quick import Check, quick_check
 from toolrt.schemas.settling import Settling
 from toolrt.schemas.shapes import Shape, Shapes
 from toolrt.schemas.text import not_an_object, not_json, parse_arguments
@@ -29,8 +29,6 @@ from toolrt.schemas.validators import (
 
 __all__ = ["ArgumentChecker", "parse_arguments"]
 
-_SCALARS = frozenset({str, int, bool, float, type(None)})
-_SHORT_BITS = 64
 _MOST_CHECKED = 5_000_000
 """Looks at parts of a value that a check may take; each costs some 0.1 us."""
 _FEW_LOOKS = 16
@@ -46,62 +44,12 @@ class _Ready:
     validator: Validator
     shapes: Shapes
     settling: Settling
-    quick: "_Quick | None" = None
+    quick: Check | None = None
     effort: Effort | None = None
 
     @property
     def shape(self) -> Shape:
         return self.shapes.of(self.shapes.root)
-
-
-class _Quick:
-    """The check of what most calls are: valid as they stand, and texts and whole numbers only.
-
-    Such arguments need no second look, so validating comes first and the copy is a shallow one.
-    Names that are hidden are unknown to the schema, and so not valid.
-    """
-
-    __slots__ = ("_defaults", "_is_valid")
-
-    def __init__(self, validator: Validator, defaults: tuple[tuple[str, Any], ...]) -> None:
-        self._is_valid = validator.is_valid
-        self._defaults = defaults
-
-    @classmethod
-    def of(cls, validator: Validator, shapes: Shapes, settling: Settling) -> "_Quick | None":
-        """None for a schema that lets unknown names in, or fills in more than scalars."""
-        root = shapes.root
-        if not isinstance(root, dict) or "patternProperties" in root:
-            return None
-        is_closed = root.get("additionalProperties") is False
-        is_flat = _SCALARS.issuperset(type(value) for _, value in settling.defaults)
-        return cls(validator, settling.defaults) if is_flat and is_closed else None
-
-    def check(self, arguments: Any) -> dict[str, Any] | None:
-        """The checked arguments, or None when they are to be looked at more closely."""
-        if type(arguments) is not dict:
-            return None
-        is_valid = self._is_valid
-        try:
-            if not is_valid(arguments):
-                return None
-        except ValueError:  # no JSON at all
-            return None
-        made = arguments.copy()
-        for item in made.values():
-            kind = type(item)
-            if kind is str:
-                is_settled = item.isascii()
-            elif kind is int:
-                is_settled = item.bit_length() <= _SHORT_BITS
-            else:
-                is_settled = kind is bool or _is_fraction(item)
-            if not is_settled:
-                return None
-        for name, default in self._defaults:
-            if name not in made:
-                made[name] = default
-        return made
 
 
 class ArgumentChecker:
@@ -128,16 +76,19 @@ class ArgumentChecker:
     def check(self, arguments: Any) -> dict[str, Any]:
         """The arguments as the tool gets them. Raises RefusedError with all faults at once."""
         ready = self._ready or self._make_ready()
-        if ready.effort is not None:
-            _refuse_large(arguments, ready.effort)
-        if ready.quick is not None:
-            quick = ready.quick.check(arguments)
-            if quick is not None:
-                return quick
-        value = _plain_object(arguments)
-        if self._fits(ready, value):
-            return value
-        return self._second_look(ready, value, arguments)[0]
+        return self._whole(arguments) if ready.quick is None else ready.quick(arguments)
+
+    @property
+    def soonest(self) -> Check:
+        """`check` as it is done soonest, once the schema has been looked at."""
+        try:
+            ready = self._ready or self._make_ready()
+        except RefusedError:
+            return self.check
+        return ready.quick or self.check
+
+    def _whole(self, arguments: Any) -> dict[str, Any]:
+        return self.check_with_notes(arguments)[0]
 
     def check_with_notes(self, arguments: Any) -> tuple[dict[str, Any], list[str]]:
         """As `check`, with a sentence for each value that coercion changed."""
@@ -182,9 +133,9 @@ class ArgumentChecker:
             ) from error
         shapes = Shapes(schema)
         settling = Settling(shapes)
-        quick = _Quick.of(validator, shapes, settling)
         effort = Effort(schema, tags=True)
         is_wide = max(effort.by_level) > _FEW_LOOKS
+        quick = None if is_wide else quick_check(shapes, validator, settling.defaults, self._whole)
         self._ready = _Ready(validator, shapes, settling, quick, effort if is_wide else None)
         return self._ready
 
@@ -195,11 +146,6 @@ class ArgumentChecker:
             schema["properties"] = {k: v for k, v in properties.items() if k not in self._hidden}
             schema["required"] = [n for n in schema.get("required", ()) if n not in self._hidden]
         return schema
-
-
-def _is_fraction(item: Any) -> bool:
-    """A float that is no whole number: it stays as it is whatever the schema says."""
-    return type(item) is float and math.isfinite(item) and not item.is_integer()
 
 
 def _plain_object(arguments: Any) -> dict[str, Any]:

@@ -5,6 +5,8 @@ from typing import Literal
 
 from toolrt.core.decisions import Caps
 from toolrt.stores.approval_lapses import sweep
+from toolrt.stores.approval_sealed import sealed
+from toolrt.stores.approval_seals import ApprovalSeals
 from toolrt.stores.approvals import Approval, Question, found, insert, note
 from toolrt.stores.base import Audit, Session, no_audit
 from toolrt.stores.moments import Condition, Moment, recent, settled
@@ -30,6 +32,8 @@ def create(
     question: Question,
     moment: Moment,
     caps: Caps = Caps(),  # noqa: B008 - frozen
+    *,
+    seals: ApprovalSeals,
     audit: Audit = no_audit,
 ) -> Approval | Refusal:
     """The question as it is kept; the same one (`asked_hash`) that is still open, if there is.
@@ -41,7 +45,7 @@ def create(
     return (
         still_open(session, question)
         or _refusal(session, question, moment, now, caps)
-        or _inserted(session, question, moment, audit)
+        or _inserted(session, question, moment, seals, audit)
     )
 
 
@@ -70,9 +74,11 @@ def _refusal(
     return None
 
 
-def _inserted(session: Session, question: Question, moment: Moment, audit: Audit) -> Approval:
+def _inserted(
+    session: Session, question: Question, moment: Moment, seals: ApprovalSeals, audit: Audit
+) -> Approval:
     asked = {each.name: getattr(question, each.name) for each in fields(Question)}
-    record = Approval(
+    unsealed = Approval(
         **asked,
         state="pending",
         revision=0,
@@ -85,6 +91,7 @@ def _inserted(session: Session, question: Question, moment: Moment, audit: Audit
         edited_by=None,
         outcome=None,
     )
+    record = sealed(unsealed, seals)
     insert(session, record)
     note(audit, session, "asked", record, moment, rules=list(record.rules), reason=record.reason)
     return record

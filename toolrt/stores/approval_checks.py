@@ -11,8 +11,10 @@ from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
 from toolrt.core.redaction import MASK
+from toolrt.stores.approval_outcomes import digest_of
+from toolrt.stores.approval_sealed import ALTERED, is_untouched
 from toolrt.stores.approval_seals import ApprovalSeals
-from toolrt.stores.approval_votes import is_genuine, votes_on
+from toolrt.stores.approval_votes import Vote, is_genuine, votes_on
 from toolrt.stores.approvals import Approval, found, terms_hash
 from toolrt.stores.base import Session
 from toolrt.stores.grants import Grant, each_grant, is_given
@@ -32,6 +34,7 @@ class _Last(NamedTuple):
     state: str
     final_hash: str
     terms_hash: str
+    seal: str | None = None
 
 
 @dataclass(slots=True)
@@ -59,10 +62,11 @@ class _Known:
 
     def _approval(self, entry: Mapping[str, Any]) -> None:
         id_, before = str(entry["approval"]), self.last.get(entry["approval"])
-        told = (entry["revision"], entry["state"], entry["final_hash"], entry["terms_hash"])
+        known = (entry["revision"], entry["state"], entry["final_hash"], entry["terms_hash"])
+        told = _Last(*known, entry.get("seal"))
         is_change = entry["event"] != "mismatch"  # that tells what a row says, whoever wrote it
-        if is_change and (before is None or told[0] >= before.revision):
-            self.last[id_] = _Last(*told)
+        if is_change and (before is None or told.revision >= before.revision):
+            self.last[id_] = told
         if entry["event"] == "decided" and MASK not in entry["actor"]:
             self.votes[id_].add(entry["actor"])
 
@@ -80,7 +84,7 @@ def unknown(session: Session, seals: ApprovalSeals) -> Iterator[Tampering]:
     approvals, grants = set(), set()
     for record in found(session, _ALL):
         approvals.add(record.id)
-        yield from _approval(record, known)
+        yield from _approval(record, known, seals)
         yield from _votes(session, record, known, seals)
     for grant in each_grant(session):
         grants.add(grant.id)
@@ -108,18 +112,32 @@ def _learn(known: _Known, body: bytes) -> None:
         return  # an edited row, found by its MAC
 
 
-def _approval(record: Approval, known: _Known) -> Iterator[Tampering]:
+def _approval(record: Approval, known: _Known, seals: ApprovalSeals) -> Iterator[Tampering]:
     last, about = known.last.get(record.id), f"approval {record.id}"
+    faults = list(_held_against(record, last, known.before))
+    seal = record.seal if last is None else last.seal  # rows of earlier versions have none
+    if (
+        not faults
+        and seal is not None
+        and not (record.seal == seal and is_untouched(record, seals))
+    ):
+        faults = [ALTERED]
+    for fault in faults:
+        yield _found(about, fault)
+
+
+def _held_against(record: Approval, last: _Last | None, before: float) -> Iterator[str]:
+    """What is otherwise than the journal left it."""
     if last is None:
-        if record.created.wall >= known.before:
-            yield _found(about, "the journal does not know it")
+        if record.created.wall >= before:
+            yield "the journal does not know it"
         return
     if record.state != last.state:
-        yield _found(about, f"it is `{record.state}`, and the journal left it `{last.state}`")
+        yield f"it is `{record.state}`, and the journal left it `{last.state}`"
     if record.final_hash != last.final_hash:
-        yield _found(about, "other arguments are in it than the journal knows")
+        yield "other arguments are in it than the journal knows"
     if terms_hash(record) != last.terms_hash:
-        yield _found(about, "it asks for other yeses than the journal knows")
+        yield "it asks for other yeses than the journal knows"
 
 
 def _votes(
@@ -130,9 +148,16 @@ def _votes(
     for vote in votes:
         if not is_genuine(record.id, vote, seals):
             yield _found(about, f"{vote.actor} did not say that through toolrt")
+        if _is_open(record, vote) and vote.supplied not in {None, digest_of(record.outcome)}:
+            yield _found(about, f"its result is not what {vote.actor} gave")
     said = {vote.actor for vote in votes}
     for actor in sorted(known.votes[record.id] - said):
         yield _found(about, f"what {actor} said is gone")
+
+
+def _is_open(record: Approval, vote: Vote) -> bool:
+    """Whether the result that came with this vote is to be handed out yet."""
+    return record.state in {"pending", "approved"} and vote.final_hash == record.final_hash
 
 
 def _grant(grant: Grant, known: _Known, seals: ApprovalSeals) -> Iterator[Tampering]:

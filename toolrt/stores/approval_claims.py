@@ -9,7 +9,9 @@ from typing import Literal
 
 from toolrt.stores.approval_decisions import FORGED
 from toolrt.stores.approval_lapses import current
+from toolrt.stores.approval_outcomes import digest_of
 from toolrt.stores.approval_recount import RolesNow, about_now, as_said, is_backed, withdrawn
+from toolrt.stores.approval_sealed import ALTERED, is_untouched
 from toolrt.stores.approval_seals import ApprovalSeals
 from toolrt.stores.approvals import Approval, Moved, get, move, note
 from toolrt.stores.base import Audit, Session, no_audit
@@ -117,18 +119,18 @@ def resolve_unknown(
     *,
     actor: str,
     state: Ending,
-    outcome: str | None = None,
+    by_verify: str | None = None,
     audit: Audit = no_audit,
 ) -> Moved:
-    """A person's, or a check's, word on an unknown outcome."""
+    """A person's word on an unknown outcome, or that of the tool `by_verify` that they asked."""
     now = settled(session, moment)
     record = current(session, prefix, now, audit)
     if record.state != "unknown":
         return _refused(record)
-    sets = _ending(state, moment) | ({} if outcome is None else {"outcome": outcome})
-    if not move(session, record, sets):
+    if not move(session, record, _ending(state, moment)):
         return _refused(get(session, record.id))
-    return _told(session, record, "resolved", moment, audit, actor=actor)
+    told = {"actor": actor} | ({"verify": by_verify} if by_verify else {})
+    return _told(session, record, "resolved", moment, audit, **told)
 
 
 def cancel(
@@ -152,24 +154,39 @@ def _forgery(session: Session, record: Approval, seals: ApprovalSeals) -> str | 
         return FORGED
     if record.execute_by is None:
         return "it does not say until when it may run, as each does that was approved"
-    if _has_run(session, record):
-        return "the journal knows that it has run"
-    return None
+    if not is_untouched(record, seals) or not _is_their_result(session, record):
+        return ALTERED
+    return _put_back(session, record)
 
 
-def _has_run(session: Session, record: Approval) -> bool:
-    """Whether the journal has a claim of it, whatever its row says by now."""
+def _is_their_result(session: Session, record: Approval) -> bool:
+    """Whether the result of a call that people made is what they gave."""
+    if record.mode != "external":
+        return True
+    result = digest_of(record.outcome)
+    return all(each.supplied == result for each in about_now(session, record))
+
+
+def _put_back(session: Session, record: Approval) -> str | None:
+    """What the journal knows of it that came later than its row says, if there is anything."""
     since = min(vote.at for vote in about_now(session, record)) - _CLOCK_S
     sql = "SELECT body FROM journal WHERE at >= ? AND kind = 'approval'"
-    return any(_is_claim(record, bytes(body)) for (body,) in session.rows(sql, since))
+    told = (_later(record, bytes(body)) for (body,) in session.rows(sql, since))
+    later = sorted(event for event in told if event is not None)
+    if "claimed" in later:
+        return "the journal knows that it has run"
+    return f"the journal knows that it was {later[-1]} since" if later else None
 
 
-def _is_claim(record: Approval, body: bytes) -> bool:
+def _later(record: Approval, body: bytes) -> str | None:
+    """The event of an entry about this approval after the revision that its row has."""
     try:
         told = json.loads(body)
-        return (told["approval"], told["event"]) == (record.id, "claimed")
+        is_about = told["approval"] == record.id and told["event"] != "mismatch"
+        is_later = told["revision"] > record.revision or told["event"] == "claimed"
+        return str(told["event"]) if is_about and is_later else None
     except (ValueError, TypeError, LookupError):  # an edited row: `verify` tells
-        return False
+        return None
 
 
 def _ending(state: str, moment: Moment) -> dict[str, object]:

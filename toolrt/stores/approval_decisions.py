@@ -10,9 +10,20 @@ from dataclasses import dataclass, field, replace
 from toolrt.core.decisions import Terms
 from toolrt.stores.approval_grants import end_standing
 from toolrt.stores.approval_lapses import current
+from toolrt.stores.approval_outcomes import digest_of
 from toolrt.stores.approval_recount import about_now
+from toolrt.stores.approval_sealed import ALTERED, is_untouched, resealed
 from toolrt.stores.approval_seals import ApprovalSeals
-from toolrt.stores.approval_votes import Answer, Vote, is_genuine, judge, keep, needs, objection
+from toolrt.stores.approval_votes import (
+    Answer,
+    Vote,
+    is_genuine,
+    judge,
+    keep,
+    needs,
+    objection,
+    void,
+)
 from toolrt.stores.approvals import Approval, Moved, get, move, note, terms_text
 from toolrt.stores.base import Audit, Session, no_audit
 from toolrt.stores.moments import Moment, ahead, settled
@@ -40,13 +51,17 @@ class NewDecision:
 
 @dataclass(frozen=True, slots=True)
 class Reasked:
-    """What policy asks for now: of an approval that was given, or of other arguments."""
+    """What policy asks for now: of an approval that was given, or of other arguments.
+
+    `fields` (JSON) is the schema of what a person fills in.
+    """
 
     terms: Terms
     generation: int
     policy_hash: str
     rules: tuple[str, ...] = ()
     reason: str | None = None
+    fields: str | None = None
 
     def sets(self) -> dict[str, object]:
         """The columns that say so."""
@@ -101,19 +116,23 @@ def decide(
     if refused is not None:
         return refused
     votes = about_now(session, record)
-    if record.state == "pending" and not all(is_genuine(record.id, v, seals) for v in votes):
-        note(audit, session, "mismatch", record, moment, actor=decision.actor, reason=FORGED)
-        return Moved(record, "approval-mismatch", FORGED)
+    forged = _forgery(record, votes, seals)
+    if forged is not None:
+        note(audit, session, "mismatch", record, moment, actor=decision.actor, reason=forged)
+        return Moved(record, "approval-mismatch", forged)
     if decision.final_hash not in {None, record.final_hash}:
         return _about_others(record, votes)
     own = next((vote for vote in votes if vote.actor == decision.actor), None)
     if record.state != "pending" or own is not None:
         return _too_late(record, votes, own, decision.verdict)
     vote = _vote(record, decision, moment)
+    other = _other_result(vote, votes)
+    if other is not None:
+        return Moved(record, "conflict", f"{other.actor} has given another result", other)
     sets = _consequence(record, judge(record.terms, requesters, [*votes, vote]), moment)
     if decision.outcome is not None:
         sets["outcome"] = decision.outcome
-    if not move(session, record, sets, ahead("expires", now)):
+    if not move(session, record, resealed(record, sets, seals), ahead("expires", now)):
         return decide(session, prefix, decision, moment, seals=seals, agents=agents, audit=audit)
     keep(session, record.id, vote, seals)
     decided = get(session, record.id)
@@ -129,6 +148,7 @@ def edit(
     change: Edit,
     moment: Moment,
     *,
+    seals: ApprovalSeals,
     agents: Collection[str] = (),
     audit: Audit = no_audit,
 ) -> Moved:
@@ -143,6 +163,9 @@ def edit(
         return refused
     if record.state != "pending":
         return _too_late(record, about_now(session, record), None, None)
+    if not is_untouched(record, seals):
+        note(audit, session, "mismatch", record, moment, actor=change.actor, reason=ALTERED)
+        return Moved(record, "approval-mismatch", ALTERED)
     changed = _changed(record, change.seen)
     if changed is not None:
         return Moved(record, "conflict", f"{changed}: look again")
@@ -156,8 +179,8 @@ def edit(
     }
     if change.asked is not None:
         sets |= change.asked.sets() | _sooner(record, change.asked.terms, moment, now)
-    if not move(session, record, sets, ahead("expires", now)):
-        return edit(session, prefix, change, moment, agents=agents, audit=audit)
+    if not move(session, record, resealed(record, sets, seals), ahead("expires", now)):
+        return edit(session, prefix, change, moment, seals=seals, agents=agents, audit=audit)
     end_standing(session, record, moment, actor=change.actor, audit=audit)
     edited = get(session, record.id)
     said = {"actor": change.actor, "channel": change.channel, "before": record.final_hash}
@@ -171,26 +194,68 @@ def reopen(
     asked: Reasked,
     moment: Moment,
     *,
+    seals: ApprovalSeals,
     agents: Collection[str] = (),
     audit: Audit = no_audit,
 ) -> Moved:
     """An approved one under the terms of now: back to pending, for their whole time (A5).
 
-    What was said still counts; where it meets the new terms as well, it stays approved.
+    What was said still counts; where it meets the new terms as well, it stays approved. Where
+    people are to do more than say yes by now (`takes_more`), what they said before counts for
+    nothing, and a pending one is asked anew like that, too.
     """
     now = settled(session, moment)
     record = current(session, prefix, now, audit)
-    if record.state != "approved":
+    is_other = takes_more(record, asked.terms)
+    if record.state != "approved" and not (is_other and record.state == "pending"):
         return Moved(record, "conflict", f"it is {record.state}")
-    state = judge(asked.terms, {record.principal, *agents}, about_now(session, record))
-    sets = asked.sets()
+    votes = about_now(session, record)
+    if not is_untouched(record, seals):
+        note(audit, session, "mismatch", record, moment, reason=ALTERED)
+        return Moved(record, "approval-mismatch", ALTERED)
+    counted = [] if is_other else votes
+    state = judge(asked.terms, {record.principal, *agents}, counted)
+    sets = asked.sets() | ({"mode": asked.terms.mode, "fields": asked.fields} if is_other else {})
     if state != "approved":
         sets |= {"state": "pending", "expires": moment.plus(asked.terms.ttl_s), "execute_by": None}
-    if not move(session, record, sets, ahead("execute_by", now)):
-        return reopen(session, prefix, asked, moment, agents=agents, audit=audit)
+    if not move(session, record, resealed(record, sets, seals), ahead(_ENDS_AT[record.state], now)):
+        return reopen(session, prefix, asked, moment, seals=seals, agents=agents, audit=audit)
+    for vote in votes if is_other else ():
+        void(session, record.id, vote, seals)
     reopened = get(session, record.id)
     note(audit, session, "reopened", reopened, moment, rules=list(asked.rules), reason=asked.reason)
     return Moved(reopened)
+
+
+def takes_more(record: Approval, terms: Terms) -> bool:
+    """Whether people have more to do than when this was asked: to fill something in, or the whole
+    call. What a person has done already is not done once more by a tool.
+    """
+    if terms.mode == "confirm" or record.mode == "external":
+        return False
+    if terms.mode != record.mode:
+        return True
+    before, now = set(record.terms.fields), set(terms.fields)
+    return bool(before) and not (now and now <= before)
+
+
+_ENDS_AT = {"pending": "expires", "approved": "execute_by"}
+
+
+def _forgery(record: Approval, votes: list[Vote], seals: ApprovalSeals) -> str | None:
+    """Why nobody decides about a pending one: it is not what toolrt has kept."""
+    if record.state != "pending":
+        return None
+    if not all(is_genuine(record.id, each, seals) for each in votes):
+        return FORGED
+    return None if is_untouched(record, seals) else ALTERED
+
+
+def _other_result(vote: Vote, votes: list[Vote]) -> Vote | None:
+    """Somebody's yes with another result than this one: of several people, all say the same."""
+    if vote.supplied is None:
+        return None
+    return next((each for each in votes if each.supplied not in {None, vote.supplied}), None)
 
 
 def _refused(
@@ -223,6 +288,7 @@ def _vote(record: Approval, decision: NewDecision, moment: Moment) -> Vote:
         float(moment.wall),
         record.final_hash,
         record.revision + 1,
+        digest_of(decision.outcome),
     )
 
 

@@ -5,9 +5,11 @@ person said why and nothing ran yet), and `{"data": …}` is the result of a cal
 """
 
 import json
+from hashlib import sha256
 from typing import Any
 
 from toolrt.core.hiding import hiding, leaves
+from toolrt.schemas.canonical import canonical_json
 
 
 def outcome_of(text: str | None) -> dict[str, Any] | None:
@@ -21,6 +23,16 @@ def outcome_of(text: str | None) -> dict[str, Any] | None:
     if not isinstance(kept, dict):
         return {"data": kept}
     return kept if kept.get("error") is None else {**kept, "error": _error(kept["error"])}
+
+
+def digest_of(text: str | None) -> str | None:
+    """What a result that a person gave is known by; None where there is none, or no JSON."""
+    if text is None:
+        return None
+    try:
+        return sha256(canonical_json(json.loads(text))).hexdigest()
+    except ValueError:
+        return None
 
 
 def without_sensitive(text: str | None, sealed: str | None) -> str | None:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 from toolrt.core.decisions import Group, Terms
+from toolrt.stores.approval_sealed import resealed
 from toolrt.stores.approval_seals import ApprovalSeals
 from toolrt.stores.approval_votes import Vote, is_genuine, judge, void, votes_on
 from toolrt.stores.approvals import Approval, get, move, note
@@ -63,7 +64,7 @@ def withdrawn(
     fallen = [vote for vote in votes if _has_fallen(vote, roles_now(vote), record.terms)]
     expires = moment.plus(record.terms.ttl_s)
     sets = {"state": "pending", "expires": expires, "execute_by": None}
-    if not move(session, record, sets, ahead("execute_by", now)):
+    if not move(session, record, resealed(record, sets, seals), ahead("execute_by", now)):
         return False
     for vote in fallen:
         void(session, record.id, vote, seals)

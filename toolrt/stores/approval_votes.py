@@ -14,14 +14,15 @@ Answer = Literal["approve", "deny"]
 CHANNELS = ("cli", "http", "console", "python")
 """The ways by which people decide; the agent's own is none of them (A17)."""
 
-_COLUMNS = "actor, roles, channel, verdict, note, at, final_hash, number, seal"
+_COLUMNS = "actor, roles, channel, verdict, note, at, final_hash, number, supplied, seal"
 
 
 @dataclass(frozen=True, slots=True)
 class Vote:
     """What one person said, in which role, when (wall clock), and about which arguments.
 
-    `number` is the revision of the approval that it led to. The seal is made when it is kept.
+    `number` is the revision of the approval that it led to. `supplied` is the hash of the result
+    that came with it, of a call that a person makes. The seal is made when it is kept.
     """
 
     actor: str
@@ -32,6 +33,7 @@ class Vote:
     at: float
     final_hash: str
     number: int = 0
+    supplied: str | None = None
     seal: str | None = None
 
 
@@ -85,12 +87,13 @@ def keep(session: Session, approval_id: str, vote: Vote, seals: ApprovalSeals) -
     """Write a vote down; one about other arguments than before takes the place of that."""
     session.change(
         f"INSERT INTO approval_decisions (approval_id, {_COLUMNS})"  # noqa: S608 - names of our own
-        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (approval_id, actor) DO UPDATE SET"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (approval_id, actor) DO UPDATE SET"
         " number = excluded.number, roles = excluded.roles, channel = excluded.channel,"
         " verdict = excluded.verdict, note = excluded.note, at = excluded.at,"
-        " final_hash = excluded.final_hash, seal = excluded.seal",
+        " final_hash = excluded.final_hash, supplied = excluded.supplied, seal = excluded.seal",
         *(approval_id, vote.actor, json.dumps(vote.roles), vote.channel, vote.verdict, vote.note),
-        *(vote.at, vote.final_hash, vote.number, seals.made(*_told(approval_id, vote))),
+        *(vote.at, vote.final_hash, vote.number, vote.supplied),
+        seals.made(*_told(approval_id, vote)),
     )
 
 
@@ -112,7 +115,8 @@ def is_genuine(approval_id: str, vote: Vote, seals: ApprovalSeals) -> bool:
 def _told(approval_id: str, vote: Vote) -> tuple[str, *tuple[object, ...]]:
     """What the seal of a vote is on: all of it."""
     said = (vote.actor, list(vote.roles), vote.channel, vote.verdict, vote.note, vote.at)
-    return "vote", approval_id, *said, vote.final_hash, vote.number
+    known = (approval_id, *said, vote.final_hash, vote.number)
+    return ("vote", *known) if vote.supplied is None else ("result", *known, vote.supplied)
 
 
 def _is_strict(terms: Terms) -> bool:

@@ -76,7 +76,8 @@ class Approval(Question):
 
     Until `expires` it can be answered, until `execute_by` an approved one can be claimed, until
     `lease` a claim holds unless renewed; `ended` is when it came to its final state. `revision`
-    counts its changes. `outcome` (JSON) is what running it led to.
+    counts its changes. `outcome` (JSON) is what running it led to. The seal is made when it is kept
+    (`approval_sealed`).
     """
 
     state: State
@@ -89,6 +90,7 @@ class Approval(Question):
     owner: str | None
     edited_by: str | None
     outcome: str | None
+    seal: str | None = field(default=None, repr=False)
 
     @property
     def is_final(self) -> bool:
@@ -202,7 +204,7 @@ def found(session: Session, condition: Condition) -> list[Approval]:
 def insert(session: Session, record: Approval) -> None:
     places = ", ".join("?" * len(COLUMNS))
     sql = f"INSERT INTO approvals ({', '.join(COLUMNS)}) VALUES ({places})"  # noqa: S608 - as above
-    session.change(sql, *_row(record))
+    session.change(sql, *cells(record).values())
 
 
 def move(
@@ -215,7 +217,7 @@ def move(
 
     `sets` are columns, or moments by their name. What is sensitive goes with a final state.
     """
-    changed: dict[str, Any] = dict(_spread(sets))
+    changed: dict[str, Any] = dict(spread(sets))
     if changed.get("state") in FINAL:
         outcome = without_sensitive(changed.get("outcome", record.outcome), record.sealed)
         changed |= {"sealed": None, "outcome": outcome}
@@ -248,6 +250,7 @@ def note(
         "revision": record.revision,
         "final_hash": record.final_hash,
         "terms_hash": terms_hash(record),
+        "seal": record.seal,
         **more,
     }
     audit(session, entry)
@@ -273,16 +276,16 @@ def terms_hash(record: Approval) -> str:
     return sha256(terms_text(record.terms).encode()).hexdigest()
 
 
-def _row(record: Approval) -> list[object]:
+def cells(record: Approval) -> dict[str, object]:
+    """What the row of a record holds, in the order of `COLUMNS`."""
     plain = {name: getattr(record, name) for name in PLAIN}
     plain["rules"] = json.dumps(record.rules)
     plain["terms"] = terms_text(record.terms)
-    moments = {name: getattr(record, name) for name in MOMENTS}
-    return [*plain.values(), *(each for name in MOMENTS for each in values(moments[name]))]
+    return plain | dict(spread({name: getattr(record, name) for name in MOMENTS}))
 
 
-def _spread(sets: Mapping[str, object]) -> Iterable[tuple[str, object]]:
-    """Moments laid out over their columns."""
+def spread(sets: Mapping[str, object]) -> Iterable[tuple[str, object]]:
+    """Columns and their values; moments, given by their name, laid out over theirs."""
     for name, value in sets.items():
         if name in MOMENTS:
             assert value is None or isinstance(value, Moment)  # noqa: S101 - told to mypy

@@ -9,8 +9,13 @@ MOST = 1_000_000
 _LONGEST_SHOWN = 40
 
 
-def id_of(prefix: str) -> str:
-    """An id, or its beginning, as ids are written. Raises RefusedError for broken text."""
+def id_of(prefix: object) -> str:
+    """An id, or its beginning, as ids are written. Raises RefusedError for broken text, and for
+    what is none.
+    """
+    if not isinstance(prefix, str):
+        message = f"an id is a text, not {type(prefix).__name__}"
+        raise RefusedError(message, code="invalid-arguments", hint="copy it from a list")
     try:
         whole: str = plain(prefix)
     except NotJsonError as error:

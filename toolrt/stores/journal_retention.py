@@ -3,6 +3,10 @@
 Each writer loses the beginning of its chain, up to its first row that is young enough; a writer
 without such a row is removed as a whole. The row that tells of it repeats what still matters of
 the one before, so that only the latest counts; the roster points at it.
+
+A wall clock that was set far ahead must not age anything. It is believed once the journal has gone
+on by it for a day: until then rows are only as old as by the last entry before its leap, whether
+the clock leapt or nobody was there for so long.
 """
 
 import json
@@ -28,6 +32,10 @@ from toolrt.stores.journal import (
 RETENTION = "retention"
 EVERY_S = 3600.0
 """Nothing is removed more often, by whichever process."""
+LEAP_S = 24 * 3600.0
+"""Entries that lie further apart do not show that the time between has passed."""
+_MOST_LEAPS = 3
+"""After so many, the time before them is believed: the journal of who calls once a week."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +60,7 @@ def prune(session: Session, chain: Chain, before: float, at: float) -> int:
 
     Nothing is removed where something is missing already: that is for people to see first.
     """
+    before -= at - _believed(session, at)
     roster, is_sound = read_roster(session, chain.seals)
     known = removed(session, chain.seals, roster)
     if known is None or not is_sound or not _is_due(session, known, before, at):
@@ -85,6 +94,22 @@ def removed(session: Session, seals: Seals, roster: Roster) -> Removed | None:
         return None
     ranges = tuple((first, last) for first, last in told["writers"])
     return Removed(ranges, cuts, found.segment.at)
+
+
+def _believed(session: Session, at: float) -> float:
+    """The latest time up to which the entries show that it has come."""
+    for _ in range(_MOST_LEAPS):
+        older = _time(session, "SELECT MAX(at) FROM journal WHERE at <= ?", at - LEAP_S)
+        newer = _time(session, "SELECT MIN(at) FROM journal WHERE at > ?", at - LEAP_S)
+        if older is None or (newer is not None and newer - older <= LEAP_S):
+            return at
+        at = older
+    return at
+
+
+def _time(session: Session, sql: str, until: float) -> float | None:
+    row = session.row(sql, until)
+    return row[0] if row else None
 
 
 def _is_due(session: Session, known: Removed, before: float, at: float) -> bool:

@@ -230,9 +230,15 @@ _EXECUTOR: tuple[Statement, ...] = (
     *sighting_tables.STATEMENTS,
 )
 
+_WHOLE_ROWS = (
+    "ALTER TABLE approvals ADD COLUMN seal TEXT",
+    "ALTER TABLE approval_decisions ADD COLUMN supplied TEXT",
+)
+
 MIGRATIONS: tuple[tuple[Statement, ...], ...] = (
     (_META, *_APPROVALS, *_GRANTS, *_JOURNAL),
     _EXECUTOR,
+    _WHOLE_ROWS,
 )
 """Migration n leads from version n to n + 1; the version is the number of those made."""
 

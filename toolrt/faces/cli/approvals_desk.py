@@ -78,6 +78,16 @@ class Desk:
             next_=self.command("cancel" if is_late else "show", moved.record),
         )
 
+    def left_to_you(self, moved: "Moved") -> Stop:
+        """The end of a verb that needs the word of a person."""
+        return Stop(
+            _status("unknown-outcome"),
+            f"{moved.record.tool}: nobody knows how it ended: {moved.message}",
+            code="unknown-outcome",
+            hint="look what came of it, then say it",
+            next_=self.command("resolve", moved.record, " succeeded|failed"),
+        )
+
 
 def at_desk(settings: Settings, work: Callable[[Desk], Coroutine[Any, Any, Exit]]) -> Exit:
     """Open the project for the person at the terminal and do `work` there."""

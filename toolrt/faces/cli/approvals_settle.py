@@ -51,13 +51,19 @@ def cancel(settings: Settings, *, approval: str) -> Exit:
 @click.command(
     "resolve",
     cls=Verb,
-    examples=(("toolrt approvals resolve k3jd succeeded", "it did happen: I looked"),),
+    examples=(
+        ("toolrt approvals resolve k3jd", "ask the tool's `verify` whether it happened"),
+        ("toolrt approvals resolve k3jd succeeded", "it did happen: I looked"),
+    ),
 )
 @click.argument("approval")
-@click.argument("ending", type=click.Choice(["succeeded", "failed"]))
+@click.argument("ending", type=click.Choice(["succeeded", "failed"]), required=False)
 @click.pass_obj
-def resolve(settings: Settings, *, approval: str, ending: Ending) -> Exit:
-    """Say how the run of APPROVAL ended, where nobody knows: `succeeded` or `failed`."""
+def resolve(settings: Settings, *, approval: str, ending: Ending | None) -> Exit:
+    """Say how the run of APPROVAL ended, where nobody knows: `succeeded` or `failed`.
+
+    The tool's `verify` is asked before; where it can tell, its word is the answer.
+    """
     return at_desk(settings, lambda desk: _resolve(desk, approval, ending))
 
 
@@ -99,6 +105,11 @@ async def _cancel(desk: Desk, approval: str) -> Exit:
     return Exit.OK
 
 
-async def _resolve(desk: Desk, approval: str, ending: Ending) -> Exit:
-    await report(desk, desk.done(await desk.approvals.resolve(approval, desk.by, ending)))
+async def _resolve(desk: Desk, approval: str, ending: Ending | None) -> Exit:
+    moved = await desk.approvals.resolve(approval, desk.by, ending)
+    if moved.code == "unknown-outcome" and moved.record.state == "unknown":
+        raise desk.left_to_you(moved)
+    await report(desk, desk.done(moved))
+    if moved.message:
+        desk.settings.screen.say(moved.message)
     return Exit.OK

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 _EVERY_S = 0.2
 _MOST = 1000
-_KEYS = "[a]pprove  [d]eny  [s]kip"
+_KEYS = {"a": "[a]pprove", "d": "[d]eny", "s": "[s]kip"}
 
 
 @click.command(
@@ -53,18 +53,23 @@ async def _watch(desk: Desk) -> Exit:
 
 async def _follow(desk: Desk, typed: "Keys | None") -> Exit:
     """Shows every question once, and again after an edit, until interrupted or nobody reads."""
-    known: set[tuple[str, str]] = set()
+    known: set[tuple[str, str, str]] = set()
     while _is_read(desk.settings.screen.out.fileno()):
         pending = await desk.approvals.listed(("pending",), _MOST)
         for record in reversed(pending):
-            if (record.id, record.final_hash) in known:
+            if _seen(record) in known:
                 continue
             await _tell(desk, record)
             if typed is not None:
                 await _decide(desk, record, typed)
-        known = {(each.id, each.final_hash) for each in pending}
+        known = set(map(_seen, pending))
         await asyncio.sleep(_EVERY_S)
     return Exit.OK
+
+
+def _seen(record: "Approval") -> tuple[str, str, str]:
+    """What would have to be looked at anew where it is another one."""
+    return record.id, record.final_hash, record.mode
 
 
 def _is_read(descriptor: int) -> bool:
@@ -93,20 +98,40 @@ async def _tell(desk: Desk, record: "Approval") -> None:
 async def _decide(desk: Desk, record: "Approval", typed: "Keys") -> None:
     """Asks for a key until one decides, it is skipped, or somebody else was quicker."""
     screen = desk.settings.screen
-    screen.complain(_KEYS)
+    keys = await _offered(desk, record)
+    if not keys:
+        return
+    screen.complain("  ".join(_KEYS[each] for each in keys))
     typed.forget()
     while True:
         key = await typed.next(_EVERY_S)
         if key == "s":
             screen.complain("skipped")
             return
-        if key in {"a", "d"}:
+        if key is not None and key in keys:
             await _said(desk, record, key)
             return
         now = await desk.approvals.current(record.id)
         if (now.state, now.final_hash) != (record.state, record.final_hash):
             screen.complain(f"it is {now.state} by now")
             return
+
+
+async def _offered(desk: Desk, record: "Approval") -> str:
+    """The keys of what this person may say, none where it waits for others; what takes more than a
+    key is told.
+    """
+    from toolrt.faces.cli.approvals_look import say_next  # noqa: PLC0415 - as `at_desk`
+    from toolrt.faces.cli.approvals_text import MOST_BYTES, size  # noqa: PLC0415 - as above
+    from toolrt.policy.needs import awaits  # noqa: PLC0415 - as above
+
+    viewed = await desk.viewed(record)
+    is_mine = any(awaits(each, record.principal, desk.by) for each in viewed.needs)
+    left_bytes = max(size(record) - MOST_BYTES, 0)
+    if is_mine and record.mode != "external" and not left_bytes:
+        return "ads"
+    say_next(desk, viewed, left_bytes if is_mine else 0)
+    return "ds" if is_mine else ""
 
 
 async def _said(desk: Desk, record: "Approval", key: str) -> None:

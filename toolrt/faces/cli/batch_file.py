@@ -23,7 +23,7 @@ class BatchFile:
 
     def __init__(self, name: str) -> None:
         self._name = "stdin" if name == "-" else name
-        self._text = read_whole(name)
+        self._text = read_whole(name).removeprefix("\ufeff")
         is_list = self._text.lstrip().startswith("[")
         self._line_of: Callable[[int], int]
         self.calls: list[Any] = self._of_list() if is_list else self._of_lines()

@@ -17,7 +17,8 @@ def bounds(manifest: "ToolManifest") -> Iterator[list[str]]:
         share = f"{breaker.ratio:.0%} of 10 or more calls in {seconds(breaker.window)}"
         hides = ", hidden meanwhile" if breaker.hide else ""
         wait = f"tried again after {seconds(breaker.recovery)}"
-        yield ["breaker", f"opens after {row}, or {share}; {wait}{hides}"]
+        apart = ", for each tenant" if breaker.by == "tenant" else ""
+        yield ["breaker", f"opens after {row}, or {share}{apart}; {wait}{hides}"]
     if rate is not None:
         by = "" if rate.by == "tool" else f", for each {rate.by}"
         yield ["rate", f"at most {rate.limit} in {seconds(rate.per)}{by}"]

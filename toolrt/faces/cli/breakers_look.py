@@ -68,7 +68,7 @@ async def _reset(desk: Desk, name: str) -> Exit:
 def _named(desk: Desk, name: str) -> str:
     """The name of the breaker that is meant; that of a tool stands for its target's."""
     from toolrt.core.names import did_you_mean  # noqa: PLC0415 - difflib, only for mistakes
-    from toolrt.pipeline.breakers import key_of  # noqa: PLC0415 - `--help` loads no runtime
+    from toolrt.pipeline.breaker_keys import key_of  # noqa: PLC0415 - `--help` loads no runtime
 
     tools = desk.opened.snapshot.tools.values()
     names = {
@@ -98,4 +98,7 @@ def _row(circuit: Circuit, screen: Screen) -> list[str]:
         said = f"{stored.failures} of {circuit.options.failures} failures in a row"
     state = screen.paint(circuit.state, fg=_COLORS[circuit.state])
     tools = one_line(", ".join(circuit.tools)) if circuit.key.kind == "target" else ""
-    return [one_line(circuit.key.name), state, said, tools]
+    name = circuit.key.name
+    if circuit.tenant is not None:
+        name += f" for {circuit.tenant}"
+    return [one_line(name), state, said, tools]

@@ -20,6 +20,7 @@ class Circuit:
     """One breaker that tools declare: its settings, what is known of it, and whose it is.
 
     `left_s` is how long calls are refused from now; `stored` is None where nothing ever failed.
+    `tenant` is there where it is one tenant's alone.
     """
 
     key: "Key"
@@ -27,6 +28,7 @@ class Circuit:
     stored: "Stored | None"
     left_s: float
     tools: list[str] = field(default_factory=list)
+    tenant: str | None = None
 
     @property
     def state(self) -> str:
@@ -49,6 +51,7 @@ class Circuit:
         return {
             "kind": self.key.kind,
             "name": self.key.name,
+            "tenant": self.tenant,
             "state": self.state,
             "retry_after_s": round(max(0.0, self.left_s), 3),
             "failures": stored.failures if stored else 0,
@@ -66,25 +69,31 @@ def circuits(snapshot: "Snapshot", files: "LoadedFiles", settings: Settings) -> 
     ]
     if not declared:
         return []
-    from toolrt.pipeline.breakers import key_of  # noqa: PLC0415 - `--help` loads no runtime
+    from toolrt.pipeline.breaker_keys import key_of, tenant_of, without_tenant  # noqa: PLC0415 - `--help` loads no runtime
     from toolrt.stores.moments import SystemMoments  # noqa: PLC0415 - as above
 
     stored, now = _stored(files, settings), SystemMoments().now()
     made: dict[Key, Circuit] = {}
     for tool, options in declared:
-        key = key_of(tool, options)
-        found = stored.get(key)
-        left_s = found.refusal_s(now) if found else 0.0
-        made.setdefault(key, Circuit(key, options, found, left_s)).tools.append(tool.name)
+        own = key_of(tool, options)
+        for key in (own, *(each for each in stored if each != own and without_tenant(each) == own)):
+            found = stored.get(key)
+            left_s = found.refusal_s(now) if found else 0.0
+            circuit = Circuit(key, options, found, left_s, tenant=tenant_of(key))
+            made.setdefault(key, circuit).tools.append(tool.name)
     return sorted(made.values(), key=lambda each: (each.key.name, each.key.options))
 
 
 def open_tools(
-    snapshot: "Snapshot", files: "LoadedFiles", settings: Settings
+    snapshot: "Snapshot", files: "LoadedFiles", settings: Settings, tenant: str | None
 ) -> dict[str, Circuit]:
-    """The tools that are not called for now, each with its breaker."""
-    found = circuits(snapshot, files, settings)
-    return {name: each for each in found if each.is_open for name in each.tools}
+    """The tools that are not called for now for callers of that tenant, each with its breaker."""
+    found = [
+        each
+        for each in circuits(snapshot, files, settings)
+        if each.is_open and (each.options.by == "target" or each.tenant == tenant)
+    ]
+    return {name: each for each in found for name in each.tools}
 
 
 def without_hidden(

@@ -55,7 +55,8 @@ def verb(
     listed, or marked as hidden if you may `admin`.
     """
     whole, files = compiled_files(settings)
-    snapshot, hidden = seen_by(whole, caller_of(whole, as_, settings))
+    caller = caller_of(whole, as_, settings)
+    snapshot, hidden = seen_by(whole, caller)
     tools = [
         tool
         for tool in snapshot.tools.values()
@@ -63,7 +64,7 @@ def verb(
         and (tag is None or tag in tool.tags)
         and (namespace is None or namespace == tool.namespace)
     ]
-    not_called = open_tools(snapshot, files, settings)
+    not_called = open_tools(snapshot, files, settings, caller.tenant)
     tools = list(without_hidden(tools, not_called))
     if dialect is not None:
         show_export(export_of(tools, dialect), dialect, settings)

@@ -44,7 +44,8 @@ def verb(
 ) -> Exit:
     """Show TOOL: what it is for, what it takes, what bounds it, where it is written."""
     whole, files = compiled_files(settings)
-    snapshot, hidden = seen_by(whole, caller_of(whole, as_, settings))
+    caller = caller_of(whole, as_, settings)
+    snapshot, hidden = seen_by(whole, caller)
     entry = require_tool(snapshot, tool, settings)
     screen = settings.screen
     if dialect is not None:
@@ -55,7 +56,7 @@ def verb(
         screen.show(document, lambda: _resolved_text(entry))
         return Exit.OK
     is_hidden = entry.name in hidden
-    circuit = open_tools(snapshot, files, settings).get(entry.name)
+    circuit = open_tools(snapshot, files, settings, caller.tenant).get(entry.name)
     told = described(entry, is_hidden=is_hidden, circuit=circuit)
     screen.show(
         {"schema": SCHEMA, **told, **_limits(entry)},

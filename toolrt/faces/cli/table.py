@@ -1,6 +1,7 @@
 """Columns and counts in text, aligned on any terminal: wide characters count as two."""
 
 from collections.abc import Sequence
+from itertools import accumulate
 from unicodedata import combining, east_asian_width
 
 _GAP = "  "
@@ -44,13 +45,23 @@ def padded(text: str, width: int) -> str:
 
 def width_of(text: str) -> int:
     """Columns that a terminal gives to `text`."""
-    return sum(0 if combining(c) else 2 if east_asian_width(c) in "WF" else 1 for c in text)
+    return len(text) if text.isascii() else sum(map(_columns, text))
 
 
 def cut(text: str, most: int) -> str:
     """`text` in at most `most` columns, with `…` where it was cut."""
-    if width_of(text) <= most:
+    if _fitting(text, most) == len(text):
         return text
-    while text and width_of(text) > most - 1:
-        text = text[:-1]
-    return f"{text}…"
+    return f"{text[: _fitting(text, most - 1)]}…"
+
+
+def _fitting(text: str, most: int) -> int:
+    """How many characters fit into `most` columns; what comes after them is not looked at."""
+    ends = accumulate(map(_columns, text))
+    return next((at for at, end in enumerate(ends) if end > most), len(text))
+
+
+def _columns(character: str) -> int:
+    if combining(character):
+        return 0
+    return 2 if east_asian_width(character) in "WF" else 1

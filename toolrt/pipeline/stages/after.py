@@ -9,11 +9,10 @@ from copy import copy
 from toolrt.catalog.snapshot import ToolEntry
 from toolrt.core.calls import Invocation
 from toolrt.core.errors import CallError
-from toolrt.core.results import Answer, Failure, Outcome, ReadyAnswer
+from toolrt.core.results import Answer, Failure, KnownAnswer, Outcome, ReadyAnswer
+from toolrt.pipeline.failing import IT_RAN
 from toolrt.pipeline.hooking import replaced
 from toolrt.pipeline.stage import Chain, Equipment
-
-_IT_RAN = "the tool itself ran; do not call it again for the same effect"
 
 
 def after(entry: ToolEntry, equipment: Equipment, following: Chain) -> Chain:
@@ -21,7 +20,7 @@ def after(entry: ToolEntry, equipment: Equipment, following: Chain) -> Chain:
     hooks = entry.hooks.after if entry.hooks is not None else ()
     if not hooks:
         return following
-    hint = None if entry.effect == "read" else _IT_RAN
+    hint = None if entry.effect == "read" else IT_RAN
 
     async def handle(invocation: Invocation) -> Outcome:
         outcome = await following(invocation)
@@ -44,6 +43,8 @@ def _with(answer: Answer, value: object) -> Answer:
     if isinstance(answer, ReadyAnswer) and value != answer.value:
         text = value if isinstance(value, str) else ""
         return ReadyAnswer(value, text, answer.truncated_bytes)
+    if isinstance(answer, KnownAnswer):
+        return Answer(value)
     made = copy(answer)
     made.value = value
     return made

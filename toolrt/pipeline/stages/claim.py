@@ -15,9 +15,9 @@ from typing import Any
 
 from toolrt.catalog.snapshot import ToolEntry
 from toolrt.core.calls import Invocation
-from toolrt.core.decisions import Decision
 from toolrt.core.results import Failure, Outcome, Pause
 from toolrt.pipeline.asking import pause_of, subject_of
+from toolrt.pipeline.reasking import asked_as_now
 from toolrt.pipeline.stage import Chain, Equipment
 from toolrt.pipeline.stages.authorize import decider_of, no_calls
 from toolrt.pipeline.stages.shape import Shape
@@ -60,8 +60,11 @@ class _Claiming:
             raise no_calls(record.principal)
         decision = invocation.decision
         if decision is not None and decision.terms not in (None, record.terms):
-            approved, record = record, await self._again(invocation, record, decision)
-            if record.state != "approved":
+            moved = await asked_as_now(self.questions, record, self.entry, invocation, decision)
+            if moved.code == "approval-mismatch":
+                return self._refused(moved)
+            approved, record = record, moved.record
+            if record.state == "pending":
                 needs = await self.questions.needs(record)
                 return pause_of(record, self.entry, needs, before=approved)
         arguments = invocation.arguments
@@ -70,13 +73,22 @@ class _Claiming:
         if moved.record.state == "pending" and record.state == "approved":
             return await self._withdrawn(record, moved.record)
         if moved.code == "approval-mismatch":
-            log.error("approval %s is not what was approved: %s", record.id, moved.message)
+            return self._refused(moved)
         if moved.code is not None:
             note = await self.questions.note_of_denial(moved.record)
             because = f": {note}" if note else ""
             message = f"`{self.entry.name}`: {moved.message}{because}"
             return Failure(moved.code, message, "nothing ran")
         return moved.record
+
+    def _refused(self, moved: Moved) -> Failure:
+        """The failure of what is not what people approved, or not the tool that they approved."""
+        record, message = moved.record, moved.message
+        if record.tool_hash != self.entry.definition_hash:
+            message = "it is not the tool any more that was approved"
+        else:
+            log.error("approval %s is not what was approved: %s", record.id, message)
+        return Failure("approval-mismatch", f"`{self.entry.name}`: {message}", "nothing ran")
 
     async def _withdrawn(self, approved: Approval, record: Approval) -> Pause:
         """The pause of a call whose yes was found to count no more; of whom, no model is told."""
@@ -103,12 +115,6 @@ class _Claiming:
         with suppress(StoreError):  # then there is no claim
             if (await claiming).code is None:
                 await self._settle(invocation, record, None)
-
-    async def _again(
-        self, invocation: Invocation, record: Approval, decision: Decision
-    ) -> Approval:
-        policy_hash = decider_of(self.entry).policy_hash
-        return await self.questions.reopen(record, decision, policy_hash, invocation.generation)
 
     async def _run(self, invocation: Invocation, record: Approval) -> Outcome:
         """The call under its claim; whatever becomes of it, the record is settled."""

@@ -2,25 +2,30 @@
 
 It is the outermost ring, so that refused calls count, too, and nothing stands in for what it
 refuses. Calls that other calls make are theirs. `loop` looks at arguments, which are final only
-further in. Both are absent where policy counts nothing.
+further in. Both are absent where policy counts nothing. What never comes to a chain of stages,
+such as the name of no tool, is counted by `counted`.
 """
 
 from hashlib import sha256
 
+from toolrt.catalog.registry import Registry
 from toolrt.catalog.snapshot import ToolEntry
 from toolrt.core.calls import Invocation
 from toolrt.core.decisions import Bounds
-from toolrt.core.errors import CallError
+from toolrt.core.errors import CallError, RefusedError
 from toolrt.core.results import Failure, Outcome, Pause
 from toolrt.pipeline.asking import given
-from toolrt.pipeline.sessions import Row, Session
+from toolrt.pipeline.sessions import Row, Session, Sessions
 from toolrt.pipeline.stage import Chain, Equipment
 from toolrt.pipeline.stages.authorize import decider_of
 from toolrt.pipeline.stages.find import is_visible
 from toolrt.schemas.canonical import canonical_json
+from toolrt.schemas.plain import without_surrogates
 
 _UNCOUNTED = frozenset({"budget-exhausted", "cancelled", "circuit-open", "rate-limited"})
 """Failures that say when to come back, or that say nothing of the tool."""
+_NO_TOOL = ""
+_LONGEST_NAME = 100
 
 
 def limit(entry: ToolEntry, equipment: Equipment, following: Chain) -> Chain:
@@ -66,6 +71,42 @@ def loop(entry: ToolEntry, equipment: Equipment, following: Chain) -> Chain:
     return handle
 
 
+def counted(
+    registry: Registry, sessions: Sessions, refusal: CallError, invocation: Invocation
+) -> CallError:
+    """What a call ends with that was refused with `refusal` before its chain began: it counts, too.
+
+    All these share one row, which names what was called: names that a model makes up are endless.
+    """
+    bounds = registry.current.rules.bounds
+    if bounds is None or not _is_made_in_vain(refusal, invocation):
+        return refusal
+    session = sessions.of(invocation.caller)
+    if bounds.max_calls is not None and session.calls >= bounds.max_calls:
+        return _raised(_all_made(bounds.max_calls))
+    session.calls += 1
+    name = without_surrogates(invocation.tool[:_LONGEST_NAME])
+    row, alike = session.row(_NO_TOOL), f"{refusal.code} {name}"
+    most, is_again = bounds.same_error, row.code == alike and row.answered == session.answered
+    if most is not None and is_again and row.failures >= most:
+        return _raised(_failing(name, refusal.code, row.failures, None))
+    session.fail(_NO_TOOL, alike)
+    return refusal
+
+
+def _is_made_in_vain(refusal: CallError, invocation: Invocation) -> bool:
+    """Whether somebody made the call, and no stage has seen it; batches give up calls unmade."""
+    is_unmade = refusal.code == "cancelled" or "depends_on" in refusal.details
+    has_begun = invocation.deadline != invocation.started
+    return not (is_unmade or has_begun or invocation.depth)
+
+
+def _raised(failure: Failure) -> RefusedError:
+    return RefusedError(
+        failure.message, code=failure.code, hint=failure.hint, details=failure.details
+    )
+
+
 def _digest(entry: ToolEntry, invocation: Invocation) -> bytes:
     return sha256(canonical_json(given(entry, invocation.arguments))).digest()
 
@@ -93,7 +134,8 @@ class _Limiting:
         session.calls, row.calls = session.calls + 1, row.calls + 1
         most = self.bounds.same_error
         if most is not None and row.failures >= most and row.answered == session.answered:
-            return _failing(self.entry, row, _alternative(self.entry, self.equipment, invocation))
+            other = _alternative(self.entry, self.equipment, invocation)
+            return _failing(name, row.code, row.failures, other)
         try:
             outcome = await self.following(invocation)
         except CallError as error:
@@ -147,15 +189,15 @@ def _own_made(entry: ToolEntry, most: int) -> Failure:
     return _exhausted(message, hint, limit="max_calls", max=most)
 
 
-def _failing(entry: ToolEntry, row: Row, alternative: str | None) -> Failure:
-    times = f"{row.failures} time{'s' * (row.failures > 1)}"
-    message = f"`{entry.name}` failed {times} in a row with `{row.code}`: it is not called again"
+def _failing(name: str, code: str, failures: int, alternative: str | None) -> Failure:
+    times = f"{failures} time{'s' * (failures > 1)}"
+    message = f"`{name}` failed {times} in a row with `{code}`: it is not called again"
     hint = (
         f"nothing ran; {_another(alternative)}, or answer with what there is; "
         "once another call has been answered, this one may be tried again"
     )
     told = {"alternative": alternative} if alternative else {}
-    return _exhausted(message, hint, limit="same_error", error=row.code, times=row.failures, **told)
+    return _exhausted(message, hint, limit="same_error", error=code, times=failures, **told)
 
 
 def _looped(entry: ToolEntry, most: int, alternative: str | None) -> Failure:

@@ -114,7 +114,8 @@ class _Once:
             if isinstance(outcome, Answer):
                 await self.store.end(call, invocation.call_id, self._body(outcome))
             elif _is_open(invocation, outcome):
-                await self.store.leave_open(call, invocation.call_id)
+                if not invocation.is_orphaned:  # else it runs on, as long as its lease lasts
+                    await self.store.leave_open(call, invocation.call_id)
             else:
                 await self.store.give_back(call, invocation.call_id)
         except StoreError as error:  # its lease lapses, and it counts as open

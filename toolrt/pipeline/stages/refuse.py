@@ -11,7 +11,7 @@ from toolrt.core.calls import Caller, Invocation
 from toolrt.core.results import Failure, Outcome
 from toolrt.manifest.limits import Rate
 from toolrt.pipeline.breakers import Shared
-from toolrt.pipeline.guarding import open_hint, open_message, wait_text
+from toolrt.pipeline.guarding import is_apart, open_hint, open_message, wait_text
 from toolrt.pipeline.stage import Chain, Equipment
 from toolrt.pipeline.throttling import Throttle
 
@@ -23,7 +23,7 @@ def refuse(entry: ToolEntry, equipment: Equipment, following: Chain) -> Chain:
         return refuse_open(entry, equipment, following)
     refusing = _Refusing(entry, equipment, following)
     shared, throttles = refusing.shared, equipment.throttles
-    if rate.by != "tool":
+    if rate.by != "tool" or refusing.is_apart:
         return refusing.by_caller(rate)
     throttle = throttles.of(entry, rate, Caller())
     return refusing.limited(throttle) if shared is None else refusing.both(shared, throttle)
@@ -32,6 +32,8 @@ def refuse(entry: ToolEntry, equipment: Equipment, following: Chain) -> Chain:
 def refuse_open(entry: ToolEntry, equipment: Equipment, following: Chain) -> Chain:
     """Refuse while the breaker is open; so that an approved call keeps its yes until later."""
     refusing = _Refusing(entry, equipment, following)
+    if refusing.is_apart:
+        return refusing.by_tenant()
     return following if refusing.shared is None else refusing.watched(refusing.shared)
 
 
@@ -45,6 +47,7 @@ class _Refusing:
         self.equipment = equipment
         self.following = following
         self.shared = equipment.breakers.of(entry)
+        self.is_apart = is_apart(entry)
         self.monotonic = equipment.clock.monotonic
 
     def watched(self, shared: Shared) -> Chain:
@@ -53,7 +56,15 @@ class _Refusing:
         def handle(invocation: Invocation) -> Awaitable[Outcome]:
             if breaker.is_closed and monotonic() < shared.look_at:
                 return following(invocation)
-            return self._slowly(invocation, None)
+            return self._slowly(invocation, None, shared)
+
+        return handle
+
+    def by_tenant(self) -> Chain:
+        breaker_of, entry = self.equipment.breakers.of, self.entry
+
+        def handle(invocation: Invocation) -> Awaitable[Outcome]:
+            return self._slowly(invocation, None, breaker_of(entry, invocation.caller))
 
         return handle
 
@@ -64,7 +75,7 @@ class _Refusing:
             if throttle.left and monotonic() < throttle.ends:
                 throttle.left -= 1
                 return following(invocation)
-            return self._slowly(invocation, throttle)
+            return self._slowly(invocation, throttle, None)
 
         return handle
 
@@ -76,23 +87,28 @@ class _Refusing:
             if throttle.left and now < throttle.ends and breaker.is_closed and now < shared.look_at:
                 throttle.left -= 1
                 return following(invocation)
-            return self._slowly(invocation, throttle)
+            return self._slowly(invocation, throttle, shared)
 
         return handle
 
     def by_caller(self, rate: Rate) -> Chain:
-        throttle_of = self.equipment.throttles.of
+        throttle_of, breaker_of = self.equipment.throttles.of, self.equipment.breakers.of
+        entry = self.entry
 
         def handle(invocation: Invocation) -> Awaitable[Outcome]:
-            return self._slowly(invocation, throttle_of(self.entry, rate, invocation.caller))
+            caller = invocation.caller
+            throttle, shared = throttle_of(entry, rate, caller), breaker_of(entry, caller)
+            return self._slowly(invocation, throttle, shared)
 
         return handle
 
-    async def _slowly(self, invocation: Invocation, throttle: Throttle | None) -> Outcome:
+    async def _slowly(
+        self, invocation: Invocation, throttle: Throttle | None, shared: Shared | None
+    ) -> Outcome:
         """The same, where the store is to be asked or the call is refused."""
         entry = self.entry
-        if self.shared is not None:
-            wait_s = await self.equipment.breakers.ask(self.shared)
+        if shared is not None:
+            wait_s = await self.equipment.breakers.ask(shared)
             if wait_s > 0:
                 return _refused("circuit-open", open_message(entry), open_hint(wait_s), wait_s)
         wait_s = 0.0 if throttle is None else await throttle.wait_s()

@@ -31,6 +31,7 @@ from toolrt.expressions.scope import ABSENT, Scope
 from toolrt.pipeline.asking import sensitive_of
 from toolrt.pipeline.cutting import cut_text, measures, preview
 from toolrt.pipeline.failing import (
+    IT_RAN,
     NO_CONTEXT,
     failed_result,
     paused_result,
@@ -117,6 +118,8 @@ class Shape:
         rules = self.entry.path_rules
         if rules is not None and failure.code == "execution-failed" and not failure.hint:
             failure = replace(failure, hint=rules.hint(invocation.arguments))
+        if failure.code == "bad-response" and not failure.hint and self.entry.effect != "read":
+            failure = replace(failure, hint=IT_RAN)
         return failed_result(invocation, self.entry.name, self.told(invocation, failure))
 
     def told(self, invocation: Invocation, failure: Failure) -> Failure:
@@ -136,22 +139,24 @@ class Shape:
             mask = self.redactor.excerpt if answer.truncated_bytes else self.redactor.text
             shown = mask(text)
             text, data = shown, shown if data is text else self.redactor.value(data, mask)
+        known = answer.known_bytes if data is answer.value else 0
         try:
-            written = _WRITE(data)
+            written = b"" if known else _WRITE(data)
         except ValueError as error:  # broken text, and what pydantic cannot write, are such
             raise _no_json(error) from error
         status: Status = "success"
         context, raw_data, raw_text = NO_CONTEXT, data, text
         if _BACKSLASH in written or _DEL in written or not written.isascii():
             data, text, written, context = _cleaned(data, text, written)
+            text = text or (raw_text and self.nothing)
         elif text and text is not data:
             text = harmless(text)
-        size, max_size = len(written), self.max_size
+        size, max_size = known or len(written), self.max_size
         invocation.shown_bytes = size
         if size > MAX_DIGITS and _LONG_NUMBER in written.translate(_DIGITS):
             refuse_long_numbers(data)
         if size > max_size or (text and len(text) * 4 > max_size) or answer.truncated_bytes:
-            made = _Made(data, text, written, context)
+            made = _Made(data, text, written or _written(data), context)
             raw = raw_data, raw_text
             invocation.shown_bytes = min(size, max_size)
             status, data, text, context = self._cut(invocation, answer, made, raw)
@@ -291,7 +296,9 @@ def _cleaned(data: Any, text: str, written: bytes) -> _Made:
 
 
 def _is_empty(data: Any) -> bool:
-    return data is None or data in ([], {}) or (isinstance(data, str) and not data.strip())
+    return (
+        data is None or data in ([], {}) or (isinstance(data, str) and not harmless(data).strip())
+    )
 
 
 def _no_json(error: ValueError) -> BindingError:

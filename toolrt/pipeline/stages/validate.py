@@ -22,7 +22,7 @@ from toolrt.schemas.arguments import ArgumentChecker
 
 def validate(entry: ToolEntry, _equipment: Equipment, following: Chain) -> Chain:
     """Check the arguments; refuse with every fault at once."""
-    check = entry.checker.check
+    check = entry.checker.soonest
     steps = further_steps(entry)
 
     def handle(invocation: Invocation) -> Awaitable[Outcome]:

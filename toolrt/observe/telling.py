@@ -1,0 +1,73 @@
+"""Tells the journal and the meters of finished calls, with one look at each where it is plain."""
+
+from toolrt.core.calls import Invocation
+from toolrt.core.results import ToolResult
+from toolrt.observe.journal import BATCH, Journal
+from toolrt.observe.journal_entries import CACHED, PerTool
+from toolrt.observe.meters import MOST_RECENT, Meter
+
+
+class Telling:
+    """Of calls that somebody made who uses tools.
+
+    Most go well at the first try, or are answered from the cache, and have tool and caller in
+    common with the one before: those are a row and two numbers. It is the dearest part of a call
+    that is not the call, so it is written out here; all others take the long way, which does the
+    same.
+    """
+
+    __slots__ = ("_is_waited_for", "_journal")
+
+    def __init__(self, journal: Journal) -> None:
+        self._journal = journal
+        self._is_waited_for = journal.mode == "sync"
+
+    def tell(
+        self, invocation: Invocation, result: ToolResult, tool: PerTool | None, meter: Meter
+    ) -> bool:
+        """Remember and count a call. True means: await the journal's `relief` before the next.
+
+        `tool` is None where there is none of that name; then no argument is shown.
+        """
+        journal = self._journal
+        batch, is_cached = journal.batch, invocation.is_cached
+        if (
+            tool is batch.last_tool
+            and tool is not None
+            and result.status == "success"
+            and invocation.attempts == (0 if is_cached else 1)
+            and invocation.marks is None
+            and invocation.decision is None
+            and invocation.approval is None
+            and invocation.caller is batch.last_caller
+            and invocation.generation == batch.last_generation
+        ):
+            time_s = result.time_s
+            rows, recent = batch.rows, meter.recent
+            rows.append(
+                (
+                    batch.last_place,
+                    invocation.call_id,
+                    invocation.started,
+                    time_s,
+                    CACHED if is_cached else 1,
+                    "success",
+                    None,
+                    invocation.arguments,
+                )
+            )
+            recent.append(time_s)
+            meter.bytes_ += invocation.shown_bytes
+            if is_cached:
+                meter.hits += 1
+                meter.attempts -= 1  # each of `recent` stands for one
+            elif meter.is_kept:
+                meter.misses += 1
+            if len(recent) > MOST_RECENT:
+                meter.settle()
+            count = len(rows)
+        else:
+            meter.note(invocation, result)
+            count = batch.note(invocation, result, tool)
+        is_behind = (count == 1 or count >= BATCH) and journal.is_behind(count)
+        return is_behind or self._is_waited_for
