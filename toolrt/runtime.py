@@ -187,11 +187,11 @@ class Runtime:
         """Exports tools in the dialects of vendors, and makes the calls of their answers."""
         from toolrt.pipeline.responses import Responses  # noqa: PLC0415 - few programs need them
 
-        return Responses(self._gateway, self._clock, self.call_many)
+        return Responses(self._gateway, self._clock, self.call_many, self.listed)
 
-    def export(self, dialect: str, caller: Caller | None = None, **options: Any) -> "Export":
+    async def export(self, dialect: str, caller: Caller | None = None, **options: Any) -> "Export":
         """The tools for a request of a vendor; see `Responses.export`."""
-        return self.vendors.export(dialect, caller, **options)
+        return await self.vendors.export(dialect, caller, **options)
 
     async def turn(self, response: object, **options: Any) -> "Turn":
         """Make every call of a model's answer; `dialect`, `caller` and more as `Responses.turn`."""

@@ -179,7 +179,7 @@ def test_an_answer_without_calls_gives_no_messages(name):
 @pytest.mark.parametrize("name", ["openai", "openai_responses", "anthropic"])
 def test_strict_always_refuses_the_tool_that_cannot_be(name):
     with pytest.raises(
-        RefusedError, match="`notes.put` cannot be strict for .* at `tags`: it takes"
+        RefusedError, match=r"`notes.put` cannot be strict for .* at `tags`: it takes"
     ):
         export([NOTE], name, "always")
 

@@ -196,6 +196,13 @@ def test_m33_messages_are_of_the_sdk_s_types():
     assert user["content"][1]["image_url"]["url"] == f"data:image/png;base64,{PNG}"
 
 
+def test_half_characters_of_names_and_ids_do_not_come_back():
+    (call,) = parsed({"role": "assistant", "tool_calls": [asked("a\ud800b", id_="c\udfff")]})
+
+    json.dumps([call.id, call.name], ensure_ascii=False).encode()
+    assert (call.id, call.tool) != ("c\udfff", "a\ud800b")
+
+
 def test_a_custom_tool_call_is_read_and_its_input_is_no_object():
     custom = {"id": "c1", "type": "custom", "custom": {"name": "weather_forecast", "input": "Oslo"}}
 

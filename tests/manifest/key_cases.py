@@ -10,6 +10,7 @@ from manifest import (
     cases_offers,
     cases_project,
     cases_recovery,
+    cases_serve,
     cases_shadows,
     cases_tool,
 )
@@ -23,6 +24,7 @@ CASES: list[Works | Wrong | Later] = [
     *cases_project.CASES,
     *cases_decide.CASES,
     *cases_offers.CASES,
+    *cases_serve.CASES,
     *cases_shadows.SHADOWS,
 ]
 WORKS = [case for case in CASES if isinstance(case, Works)]

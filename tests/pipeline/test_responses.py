@@ -227,12 +227,12 @@ async def test_code_is_read_and_its_calls_are_made(rt):
 
 @pytest.mark.parametrize("dialect", DIALECTS)
 async def test_m4_m5_tools_are_those_that_this_caller_can_call_now(rt, dialect):
-    def shown(caller: Caller | None = None) -> str:
-        return json.dumps(rt.export(dialect, caller).documents)
+    async def shown(caller: Caller | None = None) -> str:
+        return json.dumps((await rt.export(dialect, caller)).documents)
 
-    before, to_boss = shown(), shown(Caller(roles=("boss",)))
+    before, to_boss = await shown(), await shown(Caller(roles=("boss",)))
     await rt.call("bank.weak", {})
-    after = shown()
+    after = await shown()
 
     assert "bank_look" in before
     assert "bank_lame" not in before
@@ -244,7 +244,7 @@ async def test_m4_m5_tools_are_those_that_this_caller_can_call_now(rt, dialect):
 async def test_u29_what_the_caller_fills_is_in_no_schema_and_names_are_as_the_model_knows_them(rt):
     (look,) = (
         each["function"]
-        for each in rt.export("openai").documents
+        for each in (await rt.export("openai")).documents
         if each["function"]["name"] == "bank_look"
     )
 

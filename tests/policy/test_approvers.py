@@ -101,5 +101,5 @@ def test_it_is_shown_with_what_to_do():
         " 2 | - {id: a, decide: ask, tools: [bank.pay], approval: {count: 2}}\n"
         "   |                                                     ^^^^^^^^^^\n"
         "   | help: a program can decide in other names (`rt.approvals`); `identities` with a token"
-        " need a server, which is not in this version\n"
+        " decide through `toolrt serve`\n"
     )

@@ -84,14 +84,37 @@ def refused(schema: dict[str, Any], rules: dict[str, Any]) -> list[str]:
 
 
 def nodes_refused(node: Any, root: Any, rules: Any, at: str, open_: tuple) -> Iterator[str]:
-    if not isinstance(node, dict):
-        yield f"{at}: {node!r} is no schema"
+    if not isinstance(node, dict) or len(open_) > 60:
+        yield f"{at}: {node!r} is no schema, or stands too deep"
         return
-    if len(open_) > 60:
-        yield f"{at}: too deep"
-        return
+    yield from words_refused(node, rules, at)
+    yield from values_refused(node, rules, at)
+    if "$ref" in node:
+        yield from ref_refused(node, root, rules, at, open_)
+    if "object" in kinds_of(node):
+        yield from object_refused(node, rules, at)
+    for place, inner in parts_of(node):
+        yield from nodes_refused(inner, root, rules, f"{at}/{place}", (*open_, ""))
+    if at == "#":
+        for name, inner in node.get("$defs", {}).items():
+            yield from nodes_refused(inner, root, rules, f"#/$defs/{name}", (f"#/$defs/{name}",))
+
+
+def kinds_of(node: Any) -> list[str]:
     kinds = node.get("type", [])
-    kinds = [kinds] if isinstance(kinds, str) else kinds
+    return [kinds] if isinstance(kinds, str) else kinds
+
+
+def parts_of(node: Any) -> Iterator[tuple[str, Any]]:
+    yield from node.get("properties", {}).items()
+    yield from (
+        (w, node[w]) for w in ("items", "additionalProperties") if type(node.get(w)) is dict
+    )
+    yield from (("anyOf", each) for each in node.get("anyOf", ()))
+
+
+def words_refused(node: Any, rules: Any, at: str) -> Iterator[str]:
+    kinds = kinds_of(node)
     if isinstance(node.get("type"), list) and (not rules["type_lists"] or len(kinds) > 2):
         yield f"{at}: a list of types"
     known = COMMON | {"type"}
@@ -100,25 +123,10 @@ def nodes_refused(node: Any, root: Any, rules: Any, at: str, open_: tuple) -> It
     yield from (f"{at}: {word}" for word in node.keys() - known)
     if "$defs" in node and at != "#":
         yield f"{at}: definitions below the top"
-    if "$ref" in node:
-        yield from ref_refused(node, root, rules, at, open_)
-    elif rules["typed"] and not kinds and "anyOf" not in node:
+    if rules["typed"] and not kinds and node.keys().isdisjoint({"anyOf", "$ref"}):
         yield f"{at}: no type"
-    yield from values_refused(node, rules, at)
-    if "object" in kinds:
-        yield from object_refused(node, rules, at)
     if "array" in kinds and rules["typed"] and "items" not in node:
         yield f"{at}: no items"
-    for name, inner in node.get("properties", {}).items():
-        yield from nodes_refused(inner, root, rules, f"{at}/{name}", (*open_, ""))
-    for word in ("items", "additionalProperties"):
-        if isinstance(node.get(word), dict):
-            yield from nodes_refused(node[word], root, rules, f"{at}/{word}", (*open_, ""))
-    for inner in node.get("anyOf", ()):
-        yield from nodes_refused(inner, root, rules, f"{at}/anyOf", (*open_, ""))
-    if at == "#":
-        for name, inner in node.get("$defs", {}).items():
-            yield from nodes_refused(inner, root, rules, f"#/$defs/{name}", (f"#/$defs/{name}",))
 
 
 def ref_refused(node: Any, root: Any, rules: Any, at: str, open_: tuple) -> Iterator[str]:

@@ -15,6 +15,7 @@ from toolrt.core.names import did_you_mean
 from toolrt.core.results import ToolResult
 from toolrt.dialects.names import WireNames
 from toolrt.schemas.canonical import canonical_json
+from toolrt.schemas.plain import without_surrogates
 from toolrt.schemas.profiles import Profile
 from toolrt.schemas.rewriting import Change
 from toolrt.schemas.strict import loosened, rewritten
@@ -141,10 +142,15 @@ def dialect_named(name: str) -> Dialect:
     raise RefusedError(f"there is no dialect `{name[:100]}`", code="unsupported", hint=hint)
 
 
-def export(tools: Sequence[Offered], dialect: str, strict: Strict = "auto") -> Export:
-    """These tools for a request of a vendor. Raises RefusedError, as `export_tools` does."""
+def export(
+    tools: Sequence[Offered], dialect: str, strict: Strict = "auto", known: Iterable[str] = ()
+) -> Export:
+    """These tools for a request of a vendor; `known` are names of others, which they may speak of.
+
+    Raises RefusedError, as `export_tools` does.
+    """
     vendor = dialect_named(dialect)
-    names = WireNames((each.name for each in tools), vendor.LONGEST_NAME)
+    names = WireNames({*known, *(each.name for each in tools)}, vendor.LONGEST_NAME)
     return vendor.export_tools(tools, names, strict)
 
 
@@ -192,10 +198,10 @@ def tool_call(
     A name that is no text names no tool. Arguments that were not sent are none; anything else is
     for the gateway to judge, and never taken for none.
     """
-    wire = name if isinstance(name, str) else ""
+    wire = without_surrogates(name) if isinstance(name, str) else ""
     given = {} if arguments is None or arguments == "" else arguments
     if isinstance(id_, str) and id_:
-        return ToolCall(id_, names.own(wire), given, wire)
+        return ToolCall(without_surrogates(id_), names.own(wire), given, wire)
     return ToolCall(f"call_{number}", names.own(wire), given, wire, has_id=False)
 
 

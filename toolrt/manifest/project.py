@@ -49,12 +49,14 @@ class Journal(Written):
 
 
 class Credential(Written):
-    header: str = Field(pattern=r"^[A-Za-z0-9!#$%&'*+.^_`|~-]+$")
+    header: str
 
     @field_validator("header")
     @classmethod
     def _is_its_own(cls, header: str) -> str:
         """What says who calls is never handed on (X4)."""
+        if not re.fullmatch(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+", header):
+            raise PydanticCustomError("bad_header", "expected the name of a header")
         if header.lower() in _OURS:
             message = "`{header}` says who calls, and is not handed on"
             raise PydanticCustomError("own_header", message, {"header": header})
@@ -105,10 +107,18 @@ class ServeAuth(Written):
 class Serve(Written):
     host: str = Field(default="127.0.0.1", min_length=1)
     port: int = Field(default=8080, ge=0, le=65535)
-    public_url: str | None = Field(default=None, pattern=r"^https?://[^/?#@\s]+/?$")
+    public_url: str | None = None
     hosts: list[str] = Field(default_factory=list)
     origins: list[str] = Field(default_factory=list)
     auth: ServeAuth | None = None
+
+    @field_validator("public_url")
+    @classmethod
+    def _is_whole(cls, url: str | None) -> str | None:
+        """Pages stand at the top: paths are not rewritten."""
+        if url is not None and not re.fullmatch(r"https?://[^/?#@\s]+/?", url):
+            raise PydanticCustomError("bad_url", "expected https://host, without a path")
+        return url
 
 
 class Approvals(Written):

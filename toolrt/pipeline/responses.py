@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from toolrt.catalog.snapshot import Snapshot, ToolEntry
+from toolrt.catalog.snapshot import ToolEntry
 from toolrt.core.calls import Caller, Invocation
 from toolrt.core.clock import Clock
 from toolrt.core.results import SCHEMA, ToolResult
@@ -24,10 +24,11 @@ from toolrt.dialects.base import (
 from toolrt.dialects.content import shown
 from toolrt.dialects.names import WireNames
 from toolrt.pipeline.gateway import Gateway
-from toolrt.pipeline.stages.find import visible
+from toolrt.pipeline.stages.find import is_visible, visible
 
 Progress = Callable[[float, float | None, str], None]
 CallMany = Callable[..., Awaitable[list[ToolResult]]]
+Listed = Callable[[Caller | None], Awaitable[list[ToolEntry]]]
 
 _LONGEST_ID = 200
 
@@ -62,12 +63,15 @@ class Turn:
 class Responses:
     """Makes the calls of vendors' answers, and exports the tools that these may name."""
 
-    def __init__(self, gateway: Gateway, clock: Clock, call_many: CallMany) -> None:
+    def __init__(
+        self, gateway: Gateway, clock: Clock, call_many: CallMany, listed: Listed
+    ) -> None:
         self._gateway = gateway
         self._clock = clock
         self._call_many = call_many
+        self._listed = listed
 
-    def export(
+    async def export(
         self, dialect: str, caller: Caller | None = None, *, strict: Strict = "auto"
     ) -> Export:
         """The tools for a request of a vendor, as this caller can call them now: none that rules or
@@ -76,7 +80,12 @@ class Responses:
         Raises:
             RefusedError: there is no such dialect; or `strict` is `always` and a tool cannot be.
         """
-        tools = offered(self._gateway.snapshot, self._looking(caller), self._gateway)
+        looking = self._looking(caller)
+        tools = [
+            entry.for_caller(looking)
+            for entry in await self._listed(caller)
+            if entry.blocked is None and is_visible(entry, looking)
+        ]
         return export(tools, dialect, strict)
 
     def parse(
@@ -122,15 +131,6 @@ class Responses:
     def _looking(self, caller: Caller | None) -> Invocation:
         """A call that is never made, by somebody who only looks."""
         return Invocation("", "", {}, caller or Caller(), self._clock, 0.0, 0.0)
-
-
-def offered(snapshot: Snapshot, looking: Invocation, gateway: Gateway) -> list[ToolEntry]:
-    """The tools that whoever is `looking` can call now, each in the form that it has for them."""
-    return [
-        entry.for_caller(looking)
-        for entry in visible(snapshot, looking)
-        if entry.blocked is None and not gateway.breakers.is_hidden(entry)
-    ]
 
 
 def batch_of(calls: Sequence[ToolCall]) -> list[dict[str, Any]]:

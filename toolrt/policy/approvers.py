@@ -14,7 +14,7 @@ from toolrt.manifest.project import Identity
 _HERE = "\0the account at the command line"
 _HINT = (
     "a program can decide in other names (`rt.approvals`); "
-    "`identities` with a token need a server, which is not in this version"
+    "`identities` with a token decide through `toolrt serve`"
 )
 
 

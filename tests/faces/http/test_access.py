@@ -119,7 +119,10 @@ async def test_lists_are_those_of_the_caller() -> None:
         default: allow
         """
     async with served({**KNOWN, "policies.d/p.yaml": rules}) as server:
-        bot, ann = await server.get("/v1/tools", "bot-key"), await server.get("/v1/tools", "ann-key")
+        bot, ann = (
+            await server.get("/v1/tools", "bot-key"),
+            await server.get("/v1/tools", "ann-key"),
+        )
         one = await server.get("/v1/tools/t.pay", "bot-key")
 
     def names(reply: Any) -> list[str]:
@@ -257,7 +260,9 @@ async def test_an_issuer_that_does_not_answer_is_503(signing: Any) -> None:
     assert reply.status_code == 503
 
 
-async def test_without_identities_a_token_may_call_and_no_more(signing: Any, tmp_path: Path) -> None:
+async def test_without_identities_a_token_may_call_and_no_more(
+    signing: Any, tmp_path: Path
+) -> None:
     key, keys = signing
     files = {**FILES, "toolrt.yaml": project_of("keys.json", ""), "keys.json": json.dumps(keys)}
     async with served(files, is_local=False) as server:

@@ -75,7 +75,9 @@ async def test_the_same_call_runs_once_it_is_approved() -> None:
     async with served() as server:
         paused = (await server.call("t.pay", to="ann", amount=3)).json()
         approvals = server.runtime.approvals
-        await approvals.approve(paused["pause"]["approval_id"], server.site.access.starting.operator(()))
+        await approvals.approve(
+            paused["pause"]["approval_id"], server.site.access.starting.operator(())
+        )
         reply = await server.call("t.pay", to="ann", amount=3)
         again = await server.call("t.pay", to="ann", amount=3)
 

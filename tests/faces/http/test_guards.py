@@ -64,7 +64,10 @@ async def test_x5_only_json_is_taken(kind: bytes) -> None:
     async with served() as server:
         reply = await server.raw(with_body(CALL + kind, b'{"arguments":{"a":1}}'))
         good = await server.raw(
-            with_body(CALL + b"Content-Type: application/json; charset=UTF-8\r\n", b'{"arguments":{"a":1}}')
+            with_body(
+                CALL + b"Content-Type: application/json; charset=UTF-8\r\n",
+                b'{"arguments":{"a":1}}',
+            )
         )
 
     assert status(reply) == 415

@@ -19,7 +19,9 @@ def field(page: str, name: str) -> str:
     return html.unescape(found[1])
 
 
-async def logged_in(server: Served, key: str = START_KEY, next_: str = "/approvals") -> httpx.Response:
+async def logged_in(
+    server: Served, key: str = START_KEY, next_: str = "/approvals"
+) -> httpx.Response:
     page = await server.client.get("/login", params={"next": next_})
     form = {"csrf": field(page.text, "csrf"), "next": field(page.text, "next"), "key": key}
     return await server.client.post("/login", data=form)
@@ -115,9 +117,7 @@ async def test_a_cookie_opens_no_door_of_rest_and_a_forged_one_none_at_all() -> 
         name, value = next(iter(server.client.cookies.items()))
         server.client.cookies.clear()
         forged = [f"{name}={value[:-2]}xx", f"{name}=x.y", f"{name}=", f"{name}=W10=."]
-        pages = [
-            await server.client.get("/approvals", headers={"Cookie": each}) for each in forged
-        ]
+        pages = [await server.client.get("/approvals", headers={"Cookie": each}) for each in forged]
 
     assert rest.status_code == 401
     assert {each.status_code for each in pages} == {401}

@@ -222,7 +222,9 @@ async def test_a_reload_tells_what_changed_and_refuses_what_protects_less() -> N
 async def test_a_rule_that_denies_is_in_force_with_the_next_request() -> None:
     async with served({**FILES, "policies.d/p.yaml": "default: allow"}) as server:
         before = await server.call("t.add", a=1)
-        rules = "rules: [{id: never, decide: deny, tools: [t.add], when: args.a == 1}]\ndefault: allow"
+        rules = (
+            "rules: [{id: never, decide: deny, tools: [t.add], when: args.a == 1}]\ndefault: allow"
+        )
         (server.runtime.project / "policies.d" / "p.yaml").write_text(rules)
         await server.post("/v1/reload", {}, START_KEY)
         after = await server.call("t.add", a=1)
@@ -250,7 +252,7 @@ async def test_metrics_and_editor_schemas_are_served() -> None:
         none = await server.get("/schema/others.json")
 
     assert metrics.headers["content-type"].startswith("text/plain; version=0.0.4")
-    assert 'toolrt_calls_total{' in metrics.text
+    assert "toolrt_calls_total{" in metrics.text
     assert schema.json()["title"] == "toolrt policies file"
     assert none.status_code == 404
 

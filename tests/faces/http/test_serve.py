@@ -171,7 +171,9 @@ def test_what_does_not_end_in_time_is_cancelled(project: Path) -> None:
         killer = subprocess.Popen(["sh", "-c", f"sleep 0.7; kill -TERM {process.pid}"])
         started = time.monotonic()
         with pytest.raises(httpx.HTTPError):
-            httpx.post(f"{told['url']}/v1/tools/t.nap/call", json=body, timeout=30).raise_for_status()
+            httpx.post(
+                f"{told['url']}/v1/tools/t.nap/call", json=body, timeout=30
+            ).raise_for_status()
         killer.wait()
         status = process.wait(20)
 

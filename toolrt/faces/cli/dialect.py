@@ -11,7 +11,7 @@ from toolrt.faces.cli.table import count
 from toolrt.faces.output import one_line, to_json
 
 if TYPE_CHECKING:
-    from toolrt.catalog.snapshot import ToolEntry
+    from toolrt.catalog.snapshot import Snapshot, ToolEntry
     from toolrt.dialects.base import Export, Strict
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -27,11 +27,16 @@ def dialect_option(help_: str) -> Callable[[F], F]:
     return click.option("--dialect", type=click.Choice(NAMES), help=help_)
 
 
-def export_of(tools: Sequence["ToolEntry"], dialect: str, strict: "Strict" = "auto") -> "Export":
-    """These tools in a dialect. Raises RefusedError where one cannot be strict and has to be."""
+def export_of(
+    tools: Sequence["ToolEntry"], dialect: str, seen: "Snapshot", strict: "Strict" = "auto"
+) -> "Export":
+    """These of all tools that are `seen`, in a dialect.
+
+    Raises RefusedError where one cannot be strict and has to be.
+    """
     from toolrt.dialects.base import export  # noqa: PLC0415 - `--help` loads no dialect
 
-    return export(tools, dialect, strict)
+    return export(tools, dialect, strict, seen.tools)
 
 
 def show_export(export: "Export", dialect: str, settings: Settings) -> None:

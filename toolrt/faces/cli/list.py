@@ -67,7 +67,7 @@ def verb(
     not_called = open_tools(snapshot, files, settings, caller.tenant)
     tools = list(without_hidden(tools, not_called))
     if dialect is not None:
-        show_export(export_of(tools, dialect), dialect, settings)
+        show_export(export_of(tools, dialect, snapshot), dialect, settings)
         return Exit.OK
     document = _document(snapshot, tools, hidden, not_called)
     rows = [{"schema": SCHEMA, **row} for row in document["tools"]]

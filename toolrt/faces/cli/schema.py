@@ -98,15 +98,16 @@ def _of_files(settings: Settings, which: tuple[str, ...], beside: list[str]) -> 
 def _exported(settings: Settings, named: tuple[str, ...], dialect: str, strict: Strict) -> "Export":
     """The tools that were named, or all that somebody at this terminal can call now."""
     whole, files = compiled_files(settings)
-    snapshot, hidden = seen_by(whole, caller_of(whole, None, settings))
+    caller = caller_of(whole, None, settings)
+    snapshot, hidden = seen_by(whole, caller)
     if named:
         tools = [require_tool(snapshot, each, settings) for each in dict.fromkeys(named)]
     else:
         seen = [each for each in snapshot.tools.values() if each.name not in hidden]
-        shut = open_tools(snapshot, files, settings)
+        shut = open_tools(snapshot, files, settings, caller.tenant)
         tools = [each for each in without_hidden(seen, shut) if each.blocked is None]
     try:
-        return export_of(tools, dialect, strict)
+        return export_of(tools, dialect, snapshot, strict)
     except RefusedError as error:
         next_ = settings.command(f"schema --dialect {dialect} --explain")
         raise Stop(

@@ -49,7 +49,7 @@ def verb(
     entry = require_tool(snapshot, tool, settings)
     screen = settings.screen
     if dialect is not None:
-        show_export(export_of([entry], dialect), dialect, settings)
+        show_export(export_of([entry], dialect, snapshot), dialect, settings)
         return Exit.OK
     if resolved:
         document = {"schema": SCHEMA, "name": entry.name, **_resolved_document(entry)}

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from toolrt.faces.http.wire import App
 
 THEMES: Final = (
-    "keyed", "tools", "approvals", "journal", "reloads", "health", "openapi",
+    "keyed", "tools", "approvals", "turns", "journal", "reloads", "health", "openapi",
     "editor_schemas", "login",
 )  # fmt: skip
 """Modules with routes; a new theme is one file and one word here."""
@@ -39,5 +39,7 @@ def _mcp(site: Site) -> "App":
         endpoint: Any = import_module("toolrt.faces.mcp.http").McpEndpoint
     except ModuleNotFoundError:
         return no_mcp
-    made: App = endpoint(site.runtime, site.access)
+    made: App = endpoint(
+        site.runtime, site.access, draining=site.draining, key=lambda: site.secret
+    )
     return made

@@ -50,6 +50,14 @@ class DecisionBody(Body):
     error: _Text | None = None
 
 
+class TurnBody(Body):
+    """`response` is what a vendor's API answered, `dialect` whose it is where it does not show."""
+
+    response: Any
+    dialect: str | None = None
+    serial: bool = False
+
+
 class ReloadBody(Body):
     accept_loss: bool = False
 

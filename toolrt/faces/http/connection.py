@@ -39,6 +39,7 @@ class Connection(HttpToolsProtocol):
     current: RequestResponseCycle | None = None
     is_head: bool = False
     head_bytes: int = 0
+    fed_bytes: int = 0
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn's
         super().connection_made(transport)
@@ -55,6 +56,7 @@ class Connection(HttpToolsProtocol):
         self.heard = self.loop.time()
         if self.since is None:
             self.since = self.heard
+        self.fed_bytes = len(data)
         try:
             super().data_received(data)
         except httptools.HttpParserCallbackError:  # a URL that is none
@@ -71,6 +73,8 @@ class Connection(HttpToolsProtocol):
 
     def on_headers_complete(self) -> None:
         self.is_head = False
+        if self.fed_bytes > _MOST_HEAD and _size(self.headers) > _MOST_HEAD:
+            raise ValueError("the head is too long")
         super().on_headers_complete()
 
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: Any) -> None:
@@ -122,6 +126,10 @@ class Connection(HttpToolsProtocol):
         """A head must be there in ten seconds, however steadily it drips."""
         is_body = self.cycle is not None and not self.cycle.response_complete
         return _WHOLE_S if is_body else SILENT_S
+
+
+def _size(headers: list[tuple[bytes, bytes]]) -> int:
+    return sum(len(name) + len(value) for name, value in headers)
 
 
 def plain_answer(problem: ProblemError) -> bytes:

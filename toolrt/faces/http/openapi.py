@@ -12,6 +12,7 @@ from starlette.routing import Route
 
 from toolrt import __version__
 from toolrt.catalog.snapshot import ToolEntry
+from toolrt.dialects.base import DIALECTS
 from toolrt.faces.http.bodies import (
     ApprovalsQuery,
     CallsQuery,
@@ -19,6 +20,7 @@ from toolrt.faces.http.bodies import (
     EventsQuery,
     OutputQuery,
     ReloadBody,
+    TurnBody,
     WaitQuery,
 )
 from toolrt.faces.http.documents import json_response
@@ -128,6 +130,7 @@ def _fixed() -> dict[str, Any]:
         "/v1/calls/{id}/output": {
             "get": _operation("calls.output", "Output", 404, 416, on=[_ID, *_query(OutputQuery)])
         },
+        "/v1/turns": {"post": _operation("turns", "Turn", 404, 409, 415, 422, body=TurnBody)},
         "/v1/events": {"get": _streamed("events", _query(EventsQuery))},
         "/v1/reload": {"post": _operation("reload", "Reload", 415, body=ReloadBody, more=(409,))},
         "/healthz": {"get": _plain("healthz")},
@@ -151,7 +154,7 @@ def _operation(
     }
     made: dict[str, Any] = {"operationId": name, "parameters": list(on or [])}
     if body is not None:
-        made["requestBody"] = _json(body.model_json_schema(), required=body is DecisionBody)
+        made["requestBody"] = _json(body.model_json_schema(), required=body is not ReloadBody)
     made["responses"] = {**_problems(*problems), **answers}
     return made
 
@@ -192,7 +195,10 @@ def _query(model: type[BaseModel]) -> list[dict[str, Any]]:
 
 
 def _query_of_tools() -> list[dict[str, Any]]:
-    return [{"name": name, "in": "query", "schema": {"type": "string"}} for name in ("tag", "q")]
+    text = {"type": "string"}
+    vendors = {"type": "string", "enum": list(DIALECTS)}
+    schemas = {"tag": text, "q": text, "dialect": vendors}
+    return [{"name": name, "in": "query", "schema": each} for name, each in schemas.items()]
 
 
 def _not_null(schema: Mapping[str, Any]) -> dict[str, Any]:

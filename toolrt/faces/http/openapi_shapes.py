@@ -105,8 +105,20 @@ SCHEMAS: Final[Mapping[str, Any]] = {
         pause=_PAUSE,
     ),
     "Tool": _shape({"generation": _WHOLE, **_TOOL}),
-    "ListedTool": {"type": "object", "properties": _TOOL, "required": list(_TOOL)},
-    "Tools": _list("tools", "ListedTool", generation=_WHOLE),
+    "Tools": _shape(
+        {"generation": _WHOLE, "tools": {"type": "array", "items": _OBJECT}},
+        dialect=_TEXT,
+        fingerprint=_TEXT,
+        report={"type": "array", "items": _OBJECT},
+    ),
+    "Turn": _shape(
+        {
+            "dialect": _TEXT,
+            "final": _FLAG,
+            "messages": {"type": "array", "items": _OBJECT},
+            "results": {"type": "array", "items": _OBJECT},
+        }
+    ),
     "Approval": _shape(
         _APPROVAL, arguments=_OBJECT, will_run={}, final_hash=_TEXT, votes={"type": "array"}
     ),

@@ -45,10 +45,21 @@ def _listed(site: Site, request: Request) -> Response:
     tools = [each for each in seen_tools(site.runtime, caller) if _is_wanted(each, query)]
     made: dict[str, Any] = {"schema": SCHEMA, "generation": site.runtime.snapshot.generation}
     if dialect := query.get("dialect"):
-        from toolrt.faces.http.dialects import exported  # noqa: PLC0415 - few ask for it
-
-        return json_response({**made, **exported(site, dialect, caller, tools)})
+        return json_response({**made, **_exported(dialect, tools)})
     return json_response({**made, "tools": [tool_document(each, caller) for each in tools]})
+
+
+def _exported(dialect: str, tools: list[Seen]) -> dict[str, Any]:
+    """The tools that can be called, as a vendor's request has them. Raises RefusedError."""
+    from toolrt.dialects.base import export  # noqa: PLC0415 - few ask for it
+
+    made = export([each.entry for each in tools if each.entry.blocked is None], dialect)
+    return {
+        "dialect": dialect,
+        "fingerprint": made.fingerprint,
+        "tools": made.documents,
+        "report": [each.document() for each in made.report],
+    }
 
 
 def _is_wanted(seen: Seen, query: Any) -> bool:

@@ -105,6 +105,12 @@ class Protocol:
         """The tools of now that an endpoint offers. Raises Wrong for one that is gone."""
         return self._of_now(toolset)[0]
 
+    def shelf_now(self, toolset: str | None) -> Shelf | None:
+        """The same where it is made already, else None."""
+        known = self._shelves.get(toolset)
+        is_of_now = known is not None and known[0].snapshot is self.runtime.snapshot
+        return known[0] if known is not None and is_of_now else None
+
     def lists(self, toolset: str | None) -> Lists:
         return self._of_now(toolset)[1]
 

@@ -51,11 +51,16 @@ class Sessions:
         """The session of that id, if it is this caller's; one of no name where there is no id."""
         if id_ is None:
             return Session(None, caller, toolset=toolset)
-        known = self._known.get(id_)
-        if known is not None:
-            is_own = known.toolset == toolset and _is_own(known.caller, caller)
-            return known if is_own else None
+        if id_ in self._known:
+            return self.known(id_, caller, toolset)
         return self._remembered(id_, caller, toolset)
+
+    def known(self, id_: bytes, caller: Caller, toolset: str | None) -> Session | None:
+        """The session of that id, if this process knows it, and it is this caller's."""
+        known = self._known.get(id_)
+        if known is None or known.toolset != toolset or not _is_own(known.caller, caller):
+            return None
+        return known
 
     def end(self, session: Session) -> None:
         """Forget a session; what it runs is called off."""
@@ -65,8 +70,10 @@ class Sessions:
         self._leave(session)
 
     def close(self) -> None:
+        """Let nothing wait for a client any more."""
         for session in list(self._known.values()):
-            self._leave(session)
+            self._changes.leave(session)
+            _give_up(session)
         self._known.clear()
 
     def _leave(self, session: Session) -> None:
@@ -74,9 +81,7 @@ class Sessions:
         for task in list(session.running.values()):
             task.cancel()
         session.running.clear()
-        for future in list(session.asked.values()):
-            if not future.done():
-                future.set_exception(ConnectionError("its session has ended"))
+        _give_up(session)
 
     def _keep(self, id_: bytes, session: Session) -> None:
         if len(self._known) >= MOST:
@@ -109,6 +114,12 @@ class Sessions:
 
     def _seal(self, body: bytes) -> bytes:
         return hmac.digest(self._key(), b"mcp-session" + body, "sha256")[:_SEAL_BYTES]
+
+
+def _give_up(session: Session) -> None:
+    for future in list(session.asked.values()):
+        if not future.done():
+            future.set_exception(ConnectionError("its session has ended"))
 
 
 def _in_session(caller: Caller, name: str) -> Caller:

@@ -25,7 +25,7 @@ class Shelved:
     """A tool as MCP clients call it.
 
     `may_wait` says that a call of it may have to ask somebody, and so may outlast its request.
-    `is_wrapped` says that its values are no objects, and that clients of old get them in one.
+    `is_instant`: it waits for nothing at all. `is_wrapped` says that its values are no objects, and that clients of old get them in one.
     `mirrored` are the arguments that clients repeat in headers: where each is, by its header.
     """
 
@@ -35,6 +35,7 @@ class Shelved:
     has_schema: bool
     is_wrapped: bool
     mirrored: Mapping[bytes, tuple[str, ...]]
+    is_instant: bool
 
 
 class Shelf:
@@ -83,6 +84,7 @@ def document(shelved: Shelved, era: Era) -> dict[str, Any]:
 
 def _shelved(entry: ToolEntry) -> Shelved:
     schema = entry.output_schema
+    mirrored = dict(_mirrored(entry.input_schema))
     is_shown = schema is not None and entry.shaping.to != "user"
     return Shelved(
         wire_name(entry.name, LONGEST_MCP),
@@ -90,7 +92,8 @@ def _shelved(entry: ToolEntry) -> Shelved:
         _may_wait(entry),
         is_shown,
         schema is not None and schema.get("type") != "object",
-        dict(_mirrored(entry.input_schema)),
+        mirrored,
+        is_instant=entry.kind == "python" and not _may_wait(entry) and not mirrored,
     )
 
 

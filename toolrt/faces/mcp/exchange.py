@@ -1,0 +1,219 @@
+"""One HTTP request and the answer to it: plain JSON, or a stream as soon as more is sent.
+
+While requests run, one pulse looks after all of them: whether their clients are still there, and
+that streams give a sign of life.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping, MutableMapping
+from contextlib import suppress
+from typing import Any
+
+from toolrt.core.calls import Caller
+from toolrt.faces.mcp.eras import Era
+from toolrt.faces.mcp.messages import Wrong
+from toolrt.faces.mcp.peers import Peer, Session
+from toolrt.schemas.text import MAX_BYTES
+
+Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
+Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+Headers = Mapping[bytes, bytes]
+
+BEAT_S = 0.05
+"""Seconds between two looks at what runs; what ends before the second one is never looked at."""
+SIGN_BEATS = 300
+"""After so many looks without a word, a stream says that it is alive."""
+
+JSON = (b"content-type", b"application/json")
+_EVENTS = [
+    (b"content-type", b"text/event-stream"),
+    (b"cache-control", b"no-cache, no-transform"),
+    (b"x-accel-buffering", b"no"),
+]
+_STREAM = b"text/event-stream"
+_OK = 200
+
+
+class Exchange(Peer):
+    """A request and its answer. After its end nothing is sent any more.
+
+    Our own server has a `send` that gives and takes what is whole at once, without a message each.
+    """
+
+    __slots__ = (
+        "_at_once",
+        "_is_over",
+        "_pump",
+        "_queue",
+        "_receive",
+        "_send",
+        "_watching",
+        "beats",
+        "ends_with_client",
+        "headers",
+        "is_gone",
+        "task",
+    )
+
+    def __init__(self, receive: Receive, send: Send, headers: Headers) -> None:
+        self._receive = receive
+        self._send = send
+        self._at_once: Callable[[bytes], bool] | None = getattr(send, "at_once", None)
+        self.headers = headers
+        self.beats = 0
+        self.ends_with_client = False
+        self.is_gone = self._is_over = False
+        self.task: asyncio.Task[Any] | None = None
+        self._queue: asyncio.Queue[bytes | None] | None = None
+        self._pump: asyncio.Task[None] | None = None
+        self._watching: asyncio.Task[None] | None = None
+
+    def begin(
+        self,
+        era: Era,
+        version: str,
+        caller: Caller,
+        session: Session | None = None,
+        toolset: str | None = None,
+    ) -> None:
+        """Say who sends it, and in which era."""
+        super().__init__(era, version, caller, session)
+        self.toolset = toolset
+
+    @property
+    def can_be_sent_to(self) -> bool:
+        return not self.is_gone and not self._is_over and _STREAM in self.headers.get(b"accept", b"")
+
+    async def body(self) -> bytes:
+        """All of it. Raises ConnectionError when the client goes."""
+        if self._at_once is not None:
+            whole: bytes | None = self._send.body()  # type: ignore[attr-defined] # as `at_once`
+            if whole is not None:
+                return whole
+        event = await self._receive()
+        body: bytes = event.get("body", b"")
+        while event.get("more_body") and len(body) <= MAX_BYTES:
+            event = await self._receive()
+            body += event.get("body", b"")
+        if event["type"] == "http.disconnect":
+            raise ConnectionError
+        return body
+
+    async def respond(self, status: int, body: bytes, *headers: tuple[bytes, bytes]) -> None:
+        made = [*headers, (b"content-length", b"%d" % len(body))]
+        await self._send({"type": "http.response.start", "status": status, "headers": made})
+        await self._send({"type": "http.response.body", "body": body})
+
+    async def refuse(self, status: int, wrong: Wrong, id_: Any = None) -> None:
+        await self.end(wrong.written(id_), status)
+
+    async def end(self, body: bytes, status: int = _OK) -> None:
+        """Send the answer."""
+        if self._pump is None:
+            self._is_over = True
+            if status == _OK and self._at_once is not None and self._at_once(body):
+                return
+            await self.respond(status, body, JSON)
+            return
+        self.send(body)
+        self._is_over = True
+        self._enqueue(None)
+        await self._pump
+
+    def send(self, message: bytes) -> None:
+        if not self._is_over:
+            self._enqueue(b"event: message\ndata: %b\n\n" % message)
+
+    def give_a_sign(self) -> None:
+        """Let the client know that its request is not forgotten."""
+        if self.can_be_sent_to:
+            self._enqueue(b": working\n\n")
+
+    async def stay(self) -> None:
+        """Keep a stream open for as long as its client is there."""
+        self._enqueue(b": open\n\n")
+        await self._disconnected()
+        self._enqueue(None)
+
+    def watch(self) -> None:
+        """Notice from now on when the client goes."""
+        if self._watching is None:
+            self._watching = asyncio.ensure_future(self._gone())
+
+    def leave(self) -> None:
+        """Notice nothing any more."""
+        if self._watching is not None:
+            self._watching.cancel()
+            self._watching = None
+
+    def was_called_off(self, id_: Any) -> bool:
+        """Whether the client called its request off; our own end is no such thing.
+
+        Raises ConnectionError where it has gone instead.
+        """
+        is_off = self.session is not None and id_ not in self.session.running
+        if self.task is not None and (is_off or self.is_gone):
+            self.task.uncancel()
+        if self.is_gone:
+            raise ConnectionError
+        return is_off
+
+    async def _gone(self) -> None:
+        await self._disconnected()
+        if self.ends_with_client and self.task is not None:
+            self.task.cancel()
+
+    async def _disconnected(self) -> None:
+        while (await self._receive())["type"] != "http.disconnect":
+            pass
+        self.is_gone = True
+
+    def _enqueue(self, piece: bytes | None) -> None:
+        self.beats = 1
+        if self._queue is None:
+            self._queue = asyncio.Queue()
+            self._pump = asyncio.ensure_future(self._pumped(self._queue))
+        self._queue.put_nowait(piece)
+
+    async def _pumped(self, queue: "asyncio.Queue[bytes | None]") -> None:
+        with suppress(OSError):
+            start = {"type": "http.response.start", "status": _OK, "headers": _EVENTS}
+            await self._send(start)
+            while (piece := await queue.get()) is not None:
+                await self._send({"type": "http.response.body", "body": piece, "more_body": True})
+            await self._send({"type": "http.response.body", "body": b""})
+
+
+class Pulse:
+    """Looks after the requests that run. It beats only while there are any."""
+
+    def __init__(self) -> None:
+        self._open: set[Exchange] = set()
+        self._timer: asyncio.TimerHandle | None = None
+
+    def add(self, exchange: Exchange) -> None:
+        self._open.add(exchange)
+        if self._timer is None:
+            self._timer = asyncio.get_running_loop().call_later(BEAT_S, self._beat)
+
+    def discard(self, exchange: Exchange) -> None:
+        self._open.discard(exchange)
+        if exchange.beats:
+            exchange.leave()
+
+    def _beat(self) -> None:
+        self._timer = None
+        for exchange in self._open:
+            _looked_after(exchange)
+        if self._open:
+            self._timer = asyncio.get_running_loop().call_later(BEAT_S, self._beat)
+
+
+def _looked_after(exchange: Exchange) -> None:
+    exchange.beats += 1
+    if exchange.is_gone:
+        return
+    if exchange.beats == 2:  # noqa: PLR2004 - the second look
+        exchange.watch()
+    elif exchange.beats > SIGN_BEATS:
+        exchange.give_a_sign()
