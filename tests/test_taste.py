@@ -42,6 +42,7 @@ BROAD_EXCEPTS = {
     ("expressions/conditions.py", "Condition._evaluate"): "the call of the CEL library",
     ("faces/cli/main.py", "ending"): "the last ring of the command line",
     ("faces/http/door.py", "Door.__call__"): "the last ring of a request",
+    ("faces/mcp/protocol.py", "Protocol.answer"): "the last ring of a message",
     ("pipeline/gateway.py", "Gateway.call"): "the outer ring of every call",
     ("pipeline/gateway.py", "Gateway._run"): "the outer ring of approved and nested calls",
     ("reloading/reloader.py", "Reloader._in_turn"): "the top of a reload",

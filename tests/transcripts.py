@@ -7,9 +7,11 @@ what they print, on both streams. There `…` stands for anything in a line, and
 
 import os
 import re
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -63,12 +65,17 @@ def run(page: str, project: Path) -> list[tuple[Step, str]]:
     todo = steps(page)
     mark = f"s=$?; printf '{END}'; (exit $s)"
     script = "\n".join(f"{step.command}\n{mark}" for step in todo)
-    done = subprocess.run(
+    shell = subprocess.Popen(
         ["bash", "-c", script],
-        cwd=project, env=environment(), stdin=subprocess.DEVNULL, timeout=PATIENCE_S,
-        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False,
+        cwd=project, env=environment(), stdin=subprocess.DEVNULL, start_new_session=True,
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
     )  # fmt: skip
-    return list(zip(todo, done.stdout.split(END)[:-1], strict=True))
+    try:
+        printed, _ = shell.communicate(timeout=PATIENCE_S)
+    finally:
+        with suppress(ProcessLookupError):  # what a page has started, and did not end
+            os.killpg(shell.pid, signal.SIGKILL)
+    return list(zip(todo, printed.split(END)[:-1], strict=True))
 
 
 def environment() -> dict[str, str]:

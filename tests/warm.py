@@ -22,6 +22,8 @@ from pathlib import Path
 CLIENT = """\
 #!{python} -IS
 import _socket, marshal, os, sys
+if "serve" in sys.argv[1:2]:  # it is sent signals
+    os.execv({real!r}, [{real!r}, *sys.argv[1:]])
 try:
     to = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
     to.connect({address!r})

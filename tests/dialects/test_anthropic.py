@@ -107,6 +107,7 @@ def test_a_parameter_with_a_name_that_the_vendor_refuses_is_left_out_or_takes_it
         assert [each["name"] for each in made.documents] == ["t_a"]
         assert made.documents[0]["input_schema"]["properties"] == {}
         assert {each.tool for each in made.report} == {"t.a", "t.b"}
+        assert made.report[-1] == ("t.b", "", "the tool is left out")
 
 
 def test_an_sdk_s_object_is_read_and_what_runs_at_anthropic_is_left_out():

@@ -1,6 +1,7 @@
 """What every dialect keeps, whoever's it is."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -80,6 +81,15 @@ def test_a_description_names_tools_as_the_model_knows_them(name):
 
     assert "`weather_history`" in written
     assert "weather.history" not in written
+
+
+@pytest.mark.parametrize("name", VENDORS)
+def test_a_tool_that_is_to_go_says_what_to_use_instead(name):
+    old = replace(HISTORY, deprecated="use `weather.forecast`")
+
+    written = json.dumps(export([old, FORECAST], name).documents)
+
+    assert "Deprecated: use `weather_forecast`" in written
 
 
 @pytest.mark.parametrize("name", VENDORS)

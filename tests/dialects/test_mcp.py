@@ -38,6 +38,17 @@ def test_the_whole_of_one_tool():
     assert document["inputSchema"]["properties"]["title"]["type"] == "string"
 
 
+def test_where_clients_repeat_an_argument_stays():
+    city = {"type": "string", "title": "C", "x-mcp-header": "X-City", "x-ours": 1}
+
+    document = mcp.tool_document(Tool("t.a", input_schema=schema(city=city)), names_of())
+
+    assert document["inputSchema"]["properties"]["city"] == {
+        "type": "string",
+        "x-mcp-header": "X-City",
+    }
+
+
 @pytest.mark.parametrize(
     ("effect", "is_idempotent", "hints"),
     [

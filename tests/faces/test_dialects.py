@@ -4,6 +4,8 @@ import json
 
 import pytest
 
+from toolrt.faces.cli.schema import complete, verb
+
 CALLS = [
     {
         "id": "c1",
@@ -115,6 +117,57 @@ def test_strict_always_tells_the_tool_that_cannot_be(invoke, project):
 
     assert shown.exit_code == 2
     assert "`t.free` cannot be strict for openai at `any`" in shown.stderr
+
+
+def test_r17_what_breaks_since_an_older_export_is_told_and_ends_with_10(invoke, project):
+    old = project / "old.json"
+    old.write_text(invoke("schema", "--dialect", "mcp", "-o", "json").stdout)
+    tools = project / "tools.d" / "t.yaml"
+    tools.write_text(tools.read_text().replace("minimum: 0, default: 2", "minimum: 1")
+                     .replace("  fails:", "  failed:"))  # fmt: skip
+
+    shown = invoke("schema", "--dialect", "mcp", "--against", "old.json")
+
+    assert shown.exit_code == 10
+    assert shown.stdout.splitlines() == [
+        "breaking: t_add b: it is required now",
+        "breaking: t_add b: `minimum` is 1",
+        "harmless: t_failed: the tool is new",
+        "breaking: t_fails: the tool is gone",
+    ]
+
+
+@pytest.mark.parametrize("dialect", ["openai", "openai_responses", "anthropic", "google", "mcp"])
+def test_nothing_that_broke_is_ok_in_every_dialect(invoke, project, dialect):
+    (project / "old.json").write_text(invoke("schema", "--dialect", dialect).stdout)
+
+    shown = invoke("schema", "--dialect", dialect, "--against", "old.json")
+
+    assert (shown.exit_code, shown.stdout) == (0, "")
+    assert "nothing has changed since old.json" in shown.stderr
+
+
+@pytest.mark.parametrize("text", ["{", "{}", "[3]", '[{"name": "a", "code": "b"}]'])
+def test_a_file_without_tools_is_told(invoke, project, text):
+    (project / "old.json").write_text(text)
+
+    shown = invoke("schema", "--dialect", "mcp", "--against", "old.json")
+
+    assert shown.exit_code == 2
+    assert "old.json" in shown.stderr
+
+
+@pytest.mark.parametrize(
+    ("given", "found"),
+    [
+        ([], ["tools"]),
+        (["--dialect", "openai"], ["t.add", "t.echo", "t.fails", "t.nap", "t.broken"]),
+    ],
+)
+def test_completion_names_files_or_with_a_dialect_tools(invoke, given, found):
+    context = verb.make_context("schema", given, resilient_parsing=True)
+
+    assert sorted(complete(context, verb.params[0], "t")) == sorted(found)
 
 
 def test_list_and_show_print_a_request_too(invoke):

@@ -165,6 +165,16 @@ async def test_p20_a_call_that_waits_tells_what_to_do_and_of_nobody(rt):
     assert '"needs"' not in document
 
 
+async def test_a_call_that_waits_tells_the_page_where_people_answer(rt):
+    asked = answer(("bank_pay", {"to": "x", "amount": 900}))
+
+    turn = await rt.turn(asked, page_of=lambda approval: f"https://tools.example/a/{approval}")
+
+    url = f"https://tools.example/a/{turn.results[0].pause.approval_id}"
+    assert f"The person can answer at {url}" in turn.messages[0]["content"]
+    assert turn.document()["results"][0]["pause"]["url"] == url
+
+
 async def test_the_same_call_again_after_a_yes_runs_once(rt):
     asked = answer(("bank_pay", {"to": "x", "amount": 900}))
     first = await rt.turn(asked)
@@ -239,6 +249,29 @@ async def test_m4_m5_tools_are_those_that_this_caller_can_call_now(rt, dialect):
     assert ("bank_vault" in before, "bank_vault" in to_boss) == (False, True)
     assert ("bank_weak" in before, "bank_weak" in after) == (True, False)
     assert "tenant" not in before
+
+
+async def test_tools_are_exported_once_and_what_somebody_writes_into_them_is_theirs(rt):
+    first, second = await rt.export("anthropic"), await rt.export("anthropic")
+
+    first.documents[-1]["cache_control"] = {"type": "ephemeral"}
+    second.documents[0]["name"] = "mine"
+    third = await rt.export("anthropic")
+
+    assert first.report is second.report is third.report
+    assert "cache_control" not in second.documents[-1]
+    assert third.documents[0]["name"] != "mine"
+    assert third.fingerprint == first.fingerprint
+
+
+async def test_exports_of_another_strictness_or_generation_are_others(rt):
+    before = await rt.export("anthropic")
+
+    loose = await rt.export("anthropic", strict="never")
+    (rt.project / "tools.d" / "t.yaml").write_text(TOOLS.replace("Look at", "See"))
+    await rt.reload()
+
+    assert len({each.fingerprint for each in (before, loose, await rt.export("anthropic"))}) == 3
 
 
 async def test_u29_what_the_caller_fills_is_in_no_schema_and_names_are_as_the_model_knows_them(rt):

@@ -149,7 +149,7 @@ def test_for_google_what_cannot_be_said_is_said_more_generally():
 
     assert made.schema["properties"] == {
         "x": {},
-        "y": {"type": "object", "properties": {}, "required": []},
+        "y": {"type": "object"},
         "z": {"type": "array"},
     }
     assert made.obstacles == ()
@@ -208,6 +208,33 @@ def test_references_that_lead_to_more_and_more_are_too_large():
     assert inlined.schema is None
     assert "more than 10,000 parts" in inlined.obstacles[0].says
     assert "21 levels" in kept.obstacles[0].says
+
+
+@pytest.mark.parametrize(
+    ("pattern", "is_kept"),
+    [
+        (r"^[A-Z]{2}\d+(?:-\w*)?$", True),
+        (r"^a\.b\/c$", True),
+        (r"(?i)^a", False),
+        (r"(?P<year>\d{4})", False),
+        (r"^\p{L}+$", False),
+        (r"\Aa\z", False),
+    ],
+)
+def test_patterns_of_our_own_syntax_are_told(pattern, is_kept):
+    made = one({"type": "string", "pattern": pattern})
+
+    assert ("pattern" in made) == is_kept
+    assert (f"pattern: {pattern}" in made.get("description", "")) == (not is_kept)
+
+
+def test_an_enum_of_many_long_values_is_more_than_openai_takes():
+    long, short = ([f"{n:0{size}}" for n in range(251)] for size in (60, 50))
+
+    assert (
+        one({"enum": long})[0] == "it has 15,060 characters in a long enum, and openai takes 15,000"
+    )
+    assert one({"enum": short})["enum"] == short
 
 
 def test_a_long_enum_is_more_than_openai_takes():

@@ -4,10 +4,9 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 from urllib.parse import unquote
 
-from toolrt.expressions.scope import Scope
 from toolrt.expressions.templates import Template
 
 VARIABLE = re.compile(r"\{([A-Za-z_][A-Za-z0-9_]*)\}")
@@ -20,10 +19,6 @@ class Content:
     media_type: str
     text: Template | None = None
     file: Path | None = None
-
-    def rendered(self, arguments: Mapping[str, Any]) -> str:
-        """The text. Raises RefusedError where a value does not fit."""
-        return self.text.text(Scope(arguments)) if self.text is not None else ""
 
 
 @dataclass(frozen=True, slots=True)

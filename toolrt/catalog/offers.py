@@ -149,9 +149,9 @@ class _Resources:
             yield Fault("bad-uri", f"`{written.uri}` has a name twice", ("uri",))
         for name in written.values:
             if name not in self._variables:
-                hint = did_you_mean(name, self._variables)
+                near = did_you_mean(name, self._variables)
                 message = f"the URI has no `{{{name}}}`"
-                yield Fault("unknown-name", message, ("values", name), hint, on_key=True)
+                yield Fault("unknown-name", message, ("values", name), near, on_key=True)
         if written.tool is not None:
             yield from _of_tool(written.tool, ("tool",), files, entries)
         yield from _of_text(written.text, ("text",), self._names)
@@ -212,5 +212,6 @@ def _content(
 ) -> Content:
     made: Template | None = None if text is None else compile_template(text, TEXT, names)
     guessed = mimetypes.guess_type(file)[0] if file else None
-    media_type = type_ or guessed or ("text/plain" if file is None else "application/octet-stream")
+    usual = "text/plain" if file is None else "application/octet-stream"
+    media_type = type_ or guessed or usual
     return Content(media_type, made, None if file is None else root / file)

@@ -58,7 +58,7 @@ class ClientLacksError(ToolError):
 
 @dataclass(frozen=True, slots=True)
 class Elicited:
-    """What a person at the client did about a form: `content` has the fields where they accepted."""
+    """What a person at the client did about a form; `content` has the fields if they accepted."""
 
     action: Literal["accept", "decline", "cancel"]
     content: Mapping[str, Any] = field(default_factory=dict)

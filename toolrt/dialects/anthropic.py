@@ -12,6 +12,7 @@ from toolrt.dialects.base import (
     Strict,
     Told,
     ToolCall,
+    description_of,
     exported,
     parameters_of,
     tool_call,
@@ -64,7 +65,7 @@ def export_tools(tools: Sequence[Offered], names: WireNames, strict: Strict = "a
             told.insert(0, Told(tool.name, "", "not strict: the limits of one request are used up"))
         document = {
             "name": names.wire(tool.name),
-            "description": names.told(tool.description),
+            "description": description_of(tool, names),
             "input_schema": schema,
         }
         return {**document, "strict": True} if is_strict else document, told

@@ -52,6 +52,8 @@ class Offered(Protocol):
     @property
     def description(self) -> str: ...
     @property
+    def deprecated(self) -> str | None: ...
+    @property
     def effect(self) -> str: ...
     @property
     def is_idempotent(self) -> bool: ...
@@ -221,10 +223,20 @@ def exported(
     for tool in sorted(tools, key=lambda each: names.wire(each.name)):
         document, told = make(tool)
         report += told
-        if document is not None:
+        if document is None:
+            report.append(Told(tool.name, "", "the tool is left out"))
+        else:
             documents.append(document)
     digest = sha256(canonical_json(documents)).hexdigest()
     return Export(documents, tuple(report), digest)
+
+
+def description_of(tool: Offered, names: WireNames) -> str:
+    """What a model is told that a tool is for, and what to use instead of one that is to go."""
+    said = tool.description
+    if tool.deprecated is not None:
+        said = f"{said}\n\nDeprecated: {tool.deprecated}"
+    return names.told(said)
 
 
 def parameters_of(

@@ -15,6 +15,7 @@ from toolrt.dialects.base import (
     Strict,
     Told,
     ToolCall,
+    description_of,
     exported,
     told_of,
     tool_call,
@@ -50,7 +51,7 @@ def export_tools(tools: Sequence[Offered], names: WireNames, strict: Strict = "a
             return None, told
         document: dict[str, Any] = {
             "name": names.wire(tool.name),
-            "description": names.told(tool.description),
+            "description": description_of(tool, names),
         }
         if done.schema["properties"]:
             document["parametersJsonSchema"] = done.schema

@@ -15,6 +15,7 @@ from toolrt.dialects.base import (
     Strict,
     Told,
     ToolCall,
+    description_of,
     exported,
     tool_call,
 )
@@ -47,7 +48,7 @@ def tool_document(
     schema = cleaned(tool.input_schema)
     made: dict[str, Any] = {
         "name": names.wire(tool.name),
-        "description": names.told(tool.description),
+        "description": description_of(tool, names),
         "inputSchema": {"type": "object", "properties": {}, **schema},
         "annotations": annotations(tool),
     }

@@ -12,6 +12,7 @@ from toolrt.dialects.base import (
     Told,
     ToolCall,
     cut_off,
+    description_of,
     exported,
     parameters_of,
     tool_call,
@@ -36,7 +37,7 @@ def export_tools(tools: Sequence[Offered], names: WireNames, strict: Strict = "a
             return None, told
         function = {
             "name": names.wire(tool.name),
-            "description": names.told(tool.description),
+            "description": description_of(tool, names),
             "parameters": parameters,
             "strict": is_strict,
         }

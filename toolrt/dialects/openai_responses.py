@@ -12,6 +12,7 @@ from toolrt.dialects.base import (
     Told,
     ToolCall,
     cut_off,
+    description_of,
     exported,
     parameters_of,
     tool_call,
@@ -38,7 +39,7 @@ def export_tools(tools: Sequence[Offered], names: WireNames, strict: Strict = "a
         document = {
             "type": "function",
             "name": names.wire(tool.name),
-            "description": names.told(tool.description),
+            "description": description_of(tool, names),
             "parameters": parameters,
             "strict": is_strict,
         }

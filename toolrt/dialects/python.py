@@ -17,6 +17,7 @@ from toolrt.dialects.base import (
     Strict,
     Told,
     ToolCall,
+    description_of,
     exported,
 )
 from toolrt.dialects.content import is_failed, said
@@ -155,7 +156,7 @@ def _stub(name: str, tool: Offered, names: WireNames) -> str:
         signature.append("**others: Any")
     told = f"*, {', '.join(signature)}" if named else ", ".join(signature)
     returns = _type(tool.output_schema, tool.output_schema) if tool.output_schema else "Any"
-    text = _docstring(names.told(tool.description), properties)
+    text = _docstring(description_of(tool, names), properties)
     body = "\n".join(f"    {line}".rstrip() for line in text.split("\n"))
     return f"def {name}({told}) -> {returns}:\n{body}\n    ..."
 

@@ -4,8 +4,10 @@ Calls are a batch like any other: reads together, everything else in order, all 
 """
 
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
+
+from pydantic_core import from_json, to_json
 
 from toolrt.catalog.snapshot import ToolEntry
 from toolrt.core.calls import Caller, Invocation
@@ -28,9 +30,13 @@ from toolrt.pipeline.stages.find import is_visible, visible
 
 Progress = Callable[[float, float | None, str], None]
 CallMany = Callable[..., Awaitable[list[ToolResult]]]
+PageOf = Callable[[str], str | None]
+"""The id of an approval -> the address of its page, if there is one."""
+
 Listed = Callable[[Caller | None], Awaitable[list[ToolEntry]]]
 
 _LONGEST_ID = 200
+_MOST_KEPT = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,13 +69,12 @@ class Turn:
 class Responses:
     """Makes the calls of vendors' answers, and exports the tools that these may name."""
 
-    def __init__(
-        self, gateway: Gateway, clock: Clock, call_many: CallMany, listed: Listed
-    ) -> None:
+    def __init__(self, gateway: Gateway, clock: Clock, call_many: CallMany, listed: Listed) -> None:
         self._gateway = gateway
         self._clock = clock
         self._call_many = call_many
         self._listed = listed
+        self._kept: dict[tuple[Any, ...], tuple[Export, bytes]] = {}
 
     async def export(
         self, dialect: str, caller: Caller | None = None, *, strict: Strict = "auto"
@@ -80,13 +85,29 @@ class Responses:
         Raises:
             RefusedError: there is no such dialect; or `strict` is `always` and a tool cannot be.
         """
-        looking = self._looking(caller)
+        looking, generation = self._looking(caller), self._gateway.snapshot.generation
         tools = [
             entry.for_caller(looking)
             for entry in await self._listed(caller)
             if entry.blocked is None and is_visible(entry, looking)
         ]
-        return export(tools, dialect, strict)
+        wanted = (dialect, strict, generation, *map(id, tools))  # they live as long as it does
+        return self._exported(wanted, tools)
+
+    def _exported(self, wanted: tuple[Any, ...], tools: Sequence[ToolEntry]) -> Export:
+        """The export of tools, which is made once: 1,000 of them take a tenth of a second. Whoever
+        gets the documents may change them.
+        """
+        kept = self._kept.get(wanted)
+        if kept is not None:
+            made, written = kept
+            return replace(made, documents=from_json(written))
+        dialect, strict, *_ = wanted
+        made = export(tools, dialect, strict)
+        if len(self._kept) >= _MOST_KEPT:
+            self._kept.clear()
+        self._kept[wanted] = made, to_json(made.documents)
+        return made
 
     def parse(
         self, response: object, *, dialect: str | None = None, caller: Caller | None = None
@@ -108,10 +129,12 @@ class Responses:
         serial: bool = False,
         stop_on_error: bool = False,
         on_progress: Progress | None = None,
+        page_of: PageOf | None = None,
     ) -> Turn:
         """Make every call of a model's answer, which is an SDK's object, plain data or JSON text.
 
-        `dialect` need not be named where the answer shows it. The rest is as for `call_many`.
+        `dialect` need not be named where the answer shows it. `page_of` gives the address at which
+        people answer an approval. The rest is as for `call_many`.
 
         Raises:
             RefusedError: there is no such dialect, or the answer is none of it (a `ParseError`);
@@ -125,12 +148,22 @@ class Responses:
             stop_on_error=stop_on_error,
             on_progress=on_progress,
         )
+        if page_of is not None:
+            results = [_with_page(each, page_of) for each in results]
         messages = vendor.format_results(calls, results, names)
         return Turn(vendor.NAME, tuple(calls), tuple(results), messages)
 
     def _looking(self, caller: Caller | None) -> Invocation:
         """A call that is never made, by somebody who only looks."""
         return Invocation("", "", {}, caller or Caller(), self._clock, 0.0, 0.0)
+
+
+def _with_page(result: ToolResult, page_of: PageOf) -> ToolResult:
+    """A result whose pause says where people answer."""
+    pause = result.pause
+    if pause is None or pause.url is not None:
+        return result
+    return result._replace(pause=replace(pause, url=page_of(pause.approval_id)))
 
 
 def batch_of(calls: Sequence[ToolCall]) -> list[dict[str, Any]]:

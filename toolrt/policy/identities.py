@@ -10,10 +10,11 @@ may `admin` and has none looks over all walls.
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from toolrt.core.calls import Caller, Reach, Right
+from toolrt.core.calls import MAY_CALL, Caller, Reach, Right
 from toolrt.core.errors import RefusedError
 from toolrt.manifest.project import Identity
 
+_NOBODY = (Caller().principal, None)
 EVERYTHING: frozenset[Right] = frozenset({"call", "approve", "admin"})
 
 
@@ -49,6 +50,8 @@ def of_record(caller: Caller, identities: Sequence[Identity]) -> Caller:
         return caller
     own = (caller.principal, caller.tenant)
     known = [each for each in identities if (each.principal, each.tenant) == own]
+    if not known and own == _NOBODY:  # who calls a server on this machine without a credential (X5)
+        return replace(caller, roles=(), may=MAY_CALL)
     roles = dict.fromkeys(role for each in known for role in each.roles)
     may = frozenset(right for each in known for right in each.may)
     return replace(caller, roles=tuple(roles), may=may)

@@ -7,7 +7,7 @@ reference of FunctionDeclaration (`parametersJsonSchema`).
 
 import re
 from dataclasses import dataclass
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 _FORMATS: Final = frozenset(
     ("date", "date-time", "duration", "email", "hostname", "ipv4", "ipv6", "time", "uuid")
@@ -15,6 +15,8 @@ _FORMATS: Final = frozenset(
 _BOUNDS: Final = frozenset(
     ("exclusiveMaximum", "exclusiveMinimum", "maximum", "minimum", "multipleOf")
 )
+_OWN_SYNTAX = re.compile(r"\(\?(?!:)|\\[^dDsSwWbBnrtfv\\.\-\[\](){}^$*+?|/]")
+"""Parts of patterns that other languages may not know: flags, named groups, Unicode's classes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,9 +27,9 @@ class Profile:
     `minItems` (None: any). `is_strict`: every object is closed, every value has a type, and what
     cannot be said so is an obstacle; else something more general stands in its place.
     `all_required`: who leaves a member out sends null. `has_type_lists`: `["string", "null"]` is
-    known. `has_refs`: references stay, and `has_recursion` those that lead back. `takes_option`
-    tells whether a value may stand in `enum`; `names` is what a property may be called. The last
-    are counts over a whole schema.
+    known. `has_refs`: references stay, and `has_recursion` those that lead back. `option_types` are
+    those of the values of `enum`; `names` is what a property may be called. The last are counts
+    over a whole schema.
     """
 
     name: str
@@ -45,6 +47,7 @@ class Profile:
     most_levels: int | None = None
     most_properties: int | None = None
     most_options: int | None = None
+    most_characters_of_long_enum: int | None = None
     most_characters: int | None = None
 
     def takes(self, word: str, value: Any) -> bool:
@@ -53,14 +56,14 @@ class Profile:
             return value in self.formats
         if word == "minItems" and self.least_items is not None:
             return value in self.least_items
+        if word == "pattern" and _OWN_SYNTAX.search(str(value)):
+            return False
         return word in self.words
 
     def takes_options(self, options: list[Any]) -> bool:
         """Whether these may be the values of an `enum`."""
         return bool(options) and all(type(each) in self.option_types for each in options)
 
-
-Vendor = Literal["openai", "anthropic", "google"]
 
 OPENAI: Final = Profile(
     name="openai",
@@ -72,6 +75,7 @@ OPENAI: Final = Profile(
     most_levels=10,
     most_properties=5_000,
     most_options=1_000,
+    most_characters_of_long_enum=15_000,
     most_characters=120_000,
 )
 

@@ -238,8 +238,10 @@ class Rewriting:
         for name in required:
             if name not in schema.get("properties", {}):
                 self._general(path, f"it requires `{name}`, of which nothing is said")
-        close = self._close if self._profile.is_strict else self._leave_open
-        close(schema, made, path)
+        if self._profile.is_strict:
+            self._close(schema, made, path)
+        else:
+            self._leave_open(schema, made, path)
 
     def _optional(
         self, name: str, inner: dict[str, Any], schema: Schema, path: str
@@ -263,6 +265,9 @@ class Rewriting:
         made["additionalProperties"] = False
 
     def _leave_open(self, schema: Schema, made: dict[str, Any], path: str) -> None:
+        for word in ("properties", "required"):
+            if path and not made[word]:
+                del made[word]
         others = schema.get("additionalProperties")
         if others is False:
             made["additionalProperties"] = False

@@ -13,6 +13,9 @@ from toolrt.schemas.profiles import Profile
 from toolrt.schemas.rewriting import AT_ROOT, MOST_NODES, Change, Rewriting, TooLargeError
 
 _OUR_FORMATS = frozenset({"path", WORKSPACE_PATH})
+_LONG_ENUM = 250
+_FOR_CLIENTS = "x-mcp-header"
+"""Where MCP clients repeat an argument."""
 _SAYS_NOTHING = frozenset(("$anchor", "$comment", "$dynamicAnchor", "$id", "$schema", "title"))
 
 
@@ -72,7 +75,9 @@ def cleaned(schema: Any) -> Any:
     made: dict[str, Any] = {}
     for word, value in schema.items():
         role = ROLES.get(word)
-        if role is None or word in _SAYS_NOTHING or (word == "format" and value in _OUR_FORMATS):
+        if word in _SAYS_NOTHING or (word == "format" and value in _OUR_FORMATS):
+            continue
+        if role is None and word != _FOR_CLIENTS:
             continue
         made[word] = value if role == "other" else _cleaned_inside(value, is_named=role == "named")
     return made
@@ -104,6 +109,7 @@ def _beyond(made: Mapping[str, Any], profile: Profile) -> Iterator[Change]:
     for count, most, what in (
         (size.properties, profile.most_properties, "properties"),
         (size.options, profile.most_options, "values of enums"),
+        (size.longest, profile.most_characters_of_long_enum, "characters in a long enum"),
         (size.characters, profile.most_characters, "characters of names and values"),
         (levels, profile.most_levels, "levels"),
     ):
@@ -115,7 +121,7 @@ class _Size:
     """What vendors count over a whole schema."""
 
     def __init__(self) -> None:
-        self.properties = self.options = self.characters = 0
+        self.properties = self.options = self.characters = self.longest = 0
 
     def add(self, schema: Any) -> None:
         if not isinstance(schema, Mapping):
@@ -127,7 +133,10 @@ class _Size:
             self.characters += sum(map(len, schema.get(word, ())))
             for inner in schema.get(word, {}).values():
                 self.add(inner)
-        self.characters += sum(len(each) for each in options if isinstance(each, str))
+        length = sum(len(each) for each in options if isinstance(each, str))
+        self.characters += length
+        if len(options) > _LONG_ENUM:
+            self.longest = max(self.longest, length)
         for inner in schema.get("anyOf", ()):
             self.add(inner)
         self.add(schema.get("items"))

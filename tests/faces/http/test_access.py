@@ -100,6 +100,17 @@ async def test_an_account_that_no_identity_names_may_nothing_by_the_key_of_a_sta
     assert reply.status_code == 403
 
 
+async def test_what_nobody_in_particular_asked_for_runs_once_it_is_approved() -> None:
+    async with served(KNOWN) as server:
+        asked = (await server.call("t.pay", to="x", amount=1)).json()
+        id_ = asked["pause"]["approval_id"]
+        yes = {"decision": "approve"}
+        await server.post(f"/v1/approvals/{id_}/decision", yes, "ann-key")
+        reply = await server.call("t.pay", to="x", amount=1)
+
+    assert (reply.status_code, reply.json()["text"]) == (200, "paid x 1")
+
+
 async def test_a_key_that_is_taken_away_counts_no_more() -> None:
     async with served(KNOWN) as server:
         before = await server.call("t.add", "bot-key", a=1)

@@ -75,6 +75,16 @@ async def test_x5_only_json_is_taken(kind: bytes) -> None:
 
 
 @pytest.mark.anyio
+async def test_what_has_no_body_needs_no_kind_of_it() -> None:
+    async with served() as server:
+        reply = await server.client.post("/v1/reload")
+        call = await server.raw(with_body(CALL, b""))
+
+    assert reply.status_code == 401
+    assert (status(call), b"invalid-json" in call) == (400, True)
+
+
+@pytest.mark.anyio
 @pytest.mark.parametrize(
     "twice",
     [b"Host: evil.com\r\n", b"Content-Type: text/plain\r\n" + JSON,

@@ -29,9 +29,9 @@ COUNTS = {**FILES, "tools.d/c.yaml": COUNTING}
 async def keyed(
     server: Served, tool: str, key: str, bearer: str | None = None, **arguments: Any
 ) -> httpx.Response:
-    headers = {"Idempotency-Key": key}
+    headers = {"Idempotency-Key": key.encode()}
     if bearer:
-        headers["Authorization"] = f"Bearer {bearer}"
+        headers["Authorization"] = f"Bearer {bearer}".encode()
     body = {"arguments": arguments}
     return await server.client.post(f"/v1/tools/{tool}/call", json=body, headers=headers)
 
@@ -110,7 +110,7 @@ async def test_nothing_is_kept_of_sensitive_tools() -> None:
     assert second.json()["code"] == "already-done"
 
 
-@pytest.mark.parametrize("key", ["", "x" * 256])
+@pytest.mark.parametrize("key", ["", "x" * 256, "a b", "é"])
 async def test_a_key_has_a_length(key: str) -> None:
     async with served(COUNTS) as server:
         reply = await keyed(server, "c.add", key)

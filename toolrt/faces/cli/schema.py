@@ -31,6 +31,7 @@ EXAMPLES = (
     ("toolrt schema --dialect openai", "of all tools, for a request to OpenAI"),
     ("toolrt schema --dialect anthropic files.size", "of one tool, for Anthropic"),
     ("toolrt schema --dialect google --explain", "what a vendor is not told"),
+    ("toolrt schema --dialect mcp --against old.json", "what breaks since then"),
 )
 
 WHICH = ("tools", "policies", "project")
@@ -53,6 +54,7 @@ def complete(ctx: click.Context, param: click.Parameter, incomplete: str) -> lis
 )
 @click.option("--explain", is_flag=True, help="With --dialect: list what the vendor is not told.")
 @click.option("--fingerprint", is_flag=True, help="With --dialect: a hash of what it is told.")
+@click.option("--against", metavar="FILE", help="With --dialect: what broke since an older export.")
 @click.pass_obj
 def verb(
     settings: Settings,
@@ -62,14 +64,24 @@ def verb(
     strict: Strict | None,
     explain: bool,
     fingerprint: bool,
+    against: str | None,
 ) -> Exit:
     """Print the JSON Schema (2020-12) of WHICH files: tools, policies or project; `tools` when not
     said. With --dialect: the TOOLs that you may call, all when none is named, for a vendor.
     """
     if dialect is None:
-        beside = {"--strict": strict, "--explain": explain, "--fingerprint": fingerprint}
+        beside = {
+            "--strict": strict,
+            "--explain": explain,
+            "--fingerprint": fingerprint,
+            "--against": against,
+        }
         return _of_files(settings, which, [name for name, given in beside.items() if given])
     export = _exported(settings, which, dialect, strict or "auto")
+    if against is not None:
+        from toolrt.faces.cli.schema_against import compare  # noqa: PLC0415 - seldom asked for
+
+        return compare(export, against, settings)
     if fingerprint:
         settings.screen.show({"fingerprint": export.fingerprint}, lambda: export.fingerprint)
     elif explain:

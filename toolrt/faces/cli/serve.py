@@ -74,6 +74,6 @@ def _stdio(settings: Settings, given: dict[str, Any]) -> Exit:
         if given[name] is not None:
             option = name.replace("_", "-")
             raise Misuse(f"`--stdio` has no {name}", hint=f"leave `--{option}` out")
-    from toolrt.faces.mcp.stdio import serve_stdio  # noqa: PLC0415 - as above
+    from toolrt.faces.mcp.early import serve_stdio  # noqa: PLC0415 - as above
 
     return serve_stdio(settings, watch=not given["no_watch"])

@@ -39,7 +39,5 @@ def _mcp(site: Site) -> "App":
         endpoint: Any = import_module("toolrt.faces.mcp.http").McpEndpoint
     except ModuleNotFoundError:
         return no_mcp
-    made: App = endpoint(
-        site.runtime, site.access, draining=site.draining, key=lambda: site.secret
-    )
+    made: App = endpoint(site.runtime, site.access, draining=site.draining, key=lambda: site.secret)
     return made

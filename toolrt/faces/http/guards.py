@@ -110,7 +110,7 @@ class Guards:
 def check_json(head: Head) -> None:
     """Raise ProblemError for a body that does not say that it is JSON."""
     kind = head.get(b"content-type")
-    if kind == JSON:
+    if kind == JSON or (kind is None and _is_empty(head)):
         return
     said = (kind or b"").decode("latin-1").lower()
     media, _, options = said.partition(";")
@@ -118,3 +118,8 @@ def check_json(head: Head) -> None:
     if media.strip() != "application/json" or charset not in {"", "utf-8"}:
         hint = "send Content-Type: application/json"
         raise ProblemError(415, "wrong-content-type", "the body must be JSON", hint=hint)
+
+
+def _is_empty(head: Head) -> bool:
+    """Whether there is no body to be of any kind."""
+    return head.get(b"content-length", b"0") == b"0" and b"transfer-encoding" not in head

@@ -5,6 +5,7 @@ starts: also where whoever made it has hung up. A call that did not run leaves i
 """
 
 import asyncio
+import re
 import secrets
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from toolrt.stores.idempotency import Found
 
 KEY: Final = b"idempotency-key"
-_LONGEST_KEY: Final = 255
+_KEYS: Final = re.compile(rb"[!-~]{1,255}")
 _MOST_BYTES: Final = 1 << 20
 _MOST_WAIT_S: Final = 600.0
 _LOOK_S: Final = 0.1
@@ -102,8 +103,8 @@ class _Calls:
 
     async def keyed(self, wanted: _Wanted, key: bytes) -> Response:
         """The call of that key, or what came of it before. Raises ProblemError."""
-        if not 0 < len(key) <= _LONGEST_KEY:
-            message = f"Idempotency-Key has 1 to {_LONGEST_KEY} characters"
+        if not _KEYS.fullmatch(key):
+            message = "Idempotency-Key has 1 to 255 characters of ASCII, and no spaces"
             raise ProblemError(400, "bad-request", message, hint="send a UUID")
         call, owner = self._call(wanted, key), secrets.token_hex(16)
         found = await self._begun(call, owner)

@@ -110,7 +110,7 @@ def _fixed() -> dict[str, Any]:
     """What every server has."""
     decision = _operation("decide", "Approval", 404, 409, 415, body=DecisionBody, on=[_ID])
     return {
-        "/v1/tools": {"get": _operation("tools.list", "Tools", on=_query_of_tools())},
+        "/v1/tools": {"get": _operation("tools.list", "Tools", 422, on=_query_of_tools())},
         "/v1/tools/{id}": {"get": _operation("tools.show", "Tool", 404, on=[_ID])},
         "/v1/approvals": {
             "get": _operation("approvals.list", "Approvals", on=_query(ApprovalsQuery))

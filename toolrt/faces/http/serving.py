@@ -8,6 +8,7 @@ import asyncio
 import logging
 import signal
 import socket
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Final
@@ -104,7 +105,8 @@ def _signals(site: Site, server: _Server) -> Iterator[None]:
         task.add_done_callback(running.discard)
 
     wanted = {**dict.fromkeys(_ENDS, end), _HUP: reload}
-    taken = [each for each in wanted if signal.getsignal(each) is not signal.SIG_IGN]
+    is_main = threading.current_thread() is threading.main_thread()
+    taken = [each for each in wanted if is_main and signal.getsignal(each) is not signal.SIG_IGN]
     for number in taken:
         loop.add_signal_handler(number, wanted[number])
     try:

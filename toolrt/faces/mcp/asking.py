@@ -146,7 +146,7 @@ def _shown(record: Approval) -> str:
 
 
 def _fields_of(record: Approval) -> dict[str, Any] | None:
-    """The fields that a person fills, as forms of clients can show them; None for what they cannot."""
+    """The fields that a person fills; None where forms of clients cannot show them."""
     if record.fields is None:
         return {}
     fields: dict[str, Any] = json.loads(record.fields)["properties"]

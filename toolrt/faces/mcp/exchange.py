@@ -35,13 +35,9 @@ _OK = 200
 
 
 class Exchange(Peer):
-    """A request and its answer. After its end nothing is sent any more.
-
-    Our own server has a `send` that gives and takes what is whole at once, without a message each.
-    """
+    """A request and its answer. After its end nothing is sent any more."""
 
     __slots__ = (
-        "_at_once",
         "_is_over",
         "_pump",
         "_queue",
@@ -58,7 +54,6 @@ class Exchange(Peer):
     def __init__(self, receive: Receive, send: Send, headers: Headers) -> None:
         self._receive = receive
         self._send = send
-        self._at_once: Callable[[bytes], bool] | None = getattr(send, "at_once", None)
         self.headers = headers
         self.beats = 0
         self.ends_with_client = False
@@ -82,27 +77,12 @@ class Exchange(Peer):
 
     @property
     def can_be_sent_to(self) -> bool:
-        return not self.is_gone and not self._is_over and _STREAM in self.headers.get(b"accept", b"")
-
-    async def body(self) -> bytes:
-        """All of it. Raises ConnectionError when the client goes."""
-        if self._at_once is not None:
-            whole: bytes | None = self._send.body()  # type: ignore[attr-defined] # as `at_once`
-            if whole is not None:
-                return whole
-        event = await self._receive()
-        body: bytes = event.get("body", b"")
-        while event.get("more_body") and len(body) <= MAX_BYTES:
-            event = await self._receive()
-            body += event.get("body", b"")
-        if event["type"] == "http.disconnect":
-            raise ConnectionError
-        return body
+        return (
+            not self.is_gone and not self._is_over and _STREAM in self.headers.get(b"accept", b"")
+        )
 
     async def respond(self, status: int, body: bytes, *headers: tuple[bytes, bytes]) -> None:
-        made = [*headers, (b"content-length", b"%d" % len(body))]
-        await self._send({"type": "http.response.start", "status": status, "headers": made})
-        await self._send({"type": "http.response.body", "body": body})
+        await respond(self._send, status, body, *headers)
 
     async def refuse(self, status: int, wrong: Wrong, id_: Any = None) -> None:
         await self.end(wrong.written(id_), status)
@@ -111,9 +91,7 @@ class Exchange(Peer):
         """Send the answer."""
         if self._pump is None:
             self._is_over = True
-            if status == _OK and self._at_once is not None and self._at_once(body):
-                return
-            await self.respond(status, body, JSON)
+            await end(self._send, status, body)
             return
         self.send(body)
         self._is_over = True
@@ -130,10 +108,17 @@ class Exchange(Peer):
             self._enqueue(b": working\n\n")
 
     async def stay(self) -> None:
-        """Keep a stream open for as long as its client is there."""
+        """Keep a stream open for as long as its client is there, or until it is let go."""
         self._enqueue(b": open\n\n")
-        await self._disconnected()
+        self.watch()
+        await asyncio.wait({self._watching} if self._watching else set())
         self._enqueue(None)
+        if self._pump is not None:
+            await self._pump
+
+    def let_go(self) -> None:
+        """End a stream that stays."""
+        self.leave()
 
     def watch(self) -> None:
         """Notice from now on when the client goes."""
@@ -182,6 +167,40 @@ class Exchange(Peer):
             while (piece := await queue.get()) is not None:
                 await self._send({"type": "http.response.body", "body": piece, "more_body": True})
             await self._send({"type": "http.response.body", "body": b""})
+
+
+async def whole_body(receive: Receive, send: Send) -> bytes:
+    """All of a body. Raises ConnectionError when the client goes.
+
+    Our own server has a `send` that gives and takes at once what is whole.
+    """
+    at_once: Callable[[], bytes | None] | None = getattr(send, "body", None)
+    whole = None if at_once is None else at_once()
+    if whole is not None:
+        return whole
+    event = await receive()
+    body: bytes = event.get("body", b"")
+    while event.get("more_body") and len(body) <= MAX_BYTES:
+        event = await receive()
+        body += event.get("body", b"")
+    if event["type"] == "http.disconnect":
+        raise ConnectionError
+    return body
+
+
+async def end(send: Send, status: int, body: bytes) -> None:
+    """Send a whole answer of JSON."""
+    at_once: Callable[[bytes], bool] | None = getattr(send, "at_once", None)
+    if status == _OK and at_once is not None and at_once(body):
+        return
+    await respond(send, status, body, JSON)
+
+
+async def respond(send: Send, status: int, body: bytes, *headers: tuple[bytes, bytes]) -> None:
+    """Send a whole answer of any kind."""
+    made = [*headers, (b"content-length", b"%d" % len(body))]
+    await send({"type": "http.response.start", "status": status, "headers": made})
+    await send({"type": "http.response.body", "body": body})
 
 
 class Pulse:

@@ -12,7 +12,17 @@ from typing import Any
 from toolrt.core.calls import Caller
 from toolrt.faces.mcp import eras
 from toolrt.faces.mcp.envelopes import check_headers, check_mirrored
-from toolrt.faces.mcp.exchange import JSON, Exchange, Pulse, Receive, Send
+from toolrt.faces.mcp.exchange import (
+    JSON,
+    Exchange,
+    Headers,
+    Pulse,
+    Receive,
+    Send,
+    end,
+    respond,
+    whole_body,
+)
 from toolrt.faces.mcp.messages import (
     CANCELLED,
     INTERNAL_ERROR,
@@ -65,6 +75,7 @@ class McpEndpoint:
         self.sessions = Sessions(self.protocol.key, self.protocol.changes)
         self._quick = Quick(runtime, self.protocol, self.sessions)
         self._pulse = Pulse()
+        self._staying: set[Exchange] = set()
         self._draining = draining
         self._ending: asyncio.Task[None] | None = None
 
@@ -76,16 +87,15 @@ class McpEndpoint:
         method = scope["method"]
         if self._ending is None and self._draining is not None:
             self._ending = asyncio.ensure_future(self._drain(self._draining))
-        exchange = Exchange(receive, send, headers)
         try:
             if method == "POST":
-                await self._post(exchange, scope["headers"], caller, toolset)
+                await self._post(scope["headers"], headers, receive, send, caller, toolset)
             elif method == "GET":
-                await self._get(exchange, caller, toolset)
+                await self._get(Exchange(receive, send, headers), caller, toolset)
             elif method == "DELETE":
-                await self._delete(exchange, caller, toolset)
+                await self._delete(Exchange(receive, send, headers), caller, toolset)
             else:
-                await exchange.respond(_NOT_ALLOWED, b"", _ALLOW)
+                await respond(send, _NOT_ALLOWED, b"", _ALLOW)
         except ConnectionError:
             return  # whoever asked is gone
 
@@ -93,6 +103,8 @@ class McpEndpoint:
         """End what waits and what listens; what runs goes on."""
         self.sessions.close()
         self.protocol.close()
+        for exchange in self._staying:
+            exchange.let_go()
         if self._ending is not None:
             self._ending.cancel()
 
@@ -101,25 +113,32 @@ class McpEndpoint:
         self._ending = None
         self.close()
 
-    async def _post(
-        self, exchange: Exchange, raw: RawHeaders, caller: Caller, toolset: str | None
+    async def _post(  # noqa: PLR0917 - what there is to know of a request, on its hot way
+        self,
+        raw: RawHeaders,
+        headers: Headers,
+        receive: Receive,
+        send: Send,
+        caller: Caller,
+        toolset: str | None,
     ) -> None:
-        body, headers = await exchange.body(), exchange.headers
+        body = await whole_body(receive, send)
         if not headers.get(b"content-type", b"").startswith(b"application/json"):
-            await exchange.refuse(_NO_JSON, Wrong(INVALID_REQUEST, "send application/json"))
+            await end(send, _NO_JSON, Wrong(INVALID_REQUEST, "send application/json").written())
             return
         try:
             message = read(body)
         except Wrong as wrong:
-            await exchange.refuse(_BAD, wrong, id_of(wrong))
+            await end(send, _BAD, wrong.written(id_of(wrong)))
             return
         if message.method == "tools/call":
             made = await self._quick.answer(message, headers, raw, caller, toolset)
             if made is not None:
-                await exchange.end(made)
+                await end(send, _OK, made)
                 return
         version = headers.get(b"mcp-protocol-version", b"").decode("latin-1")
         is_old = not version or version in eras.HANDSHAKE_VERSIONS
+        exchange = Exchange(receive, send, headers)
         if is_old and not eras.is_modern(message.params):
             await self._of_old(exchange, message, version or eras.ASSUMED, caller, toolset)
             return
@@ -214,7 +233,9 @@ class McpEndpoint:
             body = await self.protocol.answer(message, exchange)
         except Wrong as wrong:
             is_old = exchange.era == "handshake"
-            await exchange.refuse(_OK if is_old else _STATUS.get(wrong.code, _BAD), wrong, message.id)
+            await exchange.refuse(
+                _OK if is_old else _STATUS.get(wrong.code, _BAD), wrong, message.id
+            )
             return
         except asyncio.CancelledError:
             if not exchange.was_called_off(message.id):
@@ -236,9 +257,11 @@ class McpEndpoint:
             await exchange.respond(_NOT_FOUND, b"")
             return
         session.streams.append(exchange.send)
+        self._staying.add(exchange)
         try:
             await exchange.stay()
         finally:
+            self._staying.discard(exchange)
             session.streams.remove(exchange.send)
 
     async def _delete(self, exchange: Exchange, caller: Caller, toolset: str | None) -> None:

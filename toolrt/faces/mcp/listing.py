@@ -9,8 +9,10 @@ from typing import Any
 
 from pydantic_core import to_json
 
+from toolrt.faces.mcp.contents import listed
 from toolrt.faces.mcp.eras import Era
-from toolrt.faces.mcp.messages import INVALID_PARAMS, Wrong
+from toolrt.faces.mcp.messages import INVALID_PARAMS, Message, Wrong, answer
+from toolrt.faces.mcp.peers import Peer
 from toolrt.faces.mcp.shelves import Shelf, Shelved, document
 from toolrt.runtime import Runtime
 
@@ -81,3 +83,15 @@ def offset_of(cursor: object, generation: int) -> int:
 def _may_vanish(shelved: Shelved) -> bool:
     options = shelved.entry.manifest.breaker
     return options is not None and options.hide
+
+
+def page(
+    key: str, items: list[dict[str, Any]], message: Message, peer: Peer, shelf: Shelf
+) -> bytes:
+    """One page of a list that is made anew each time. Raises Wrong."""
+    cursor, generation = message.params.get("cursor"), shelf.snapshot.generation
+    start = 0 if cursor is None else offset_of(cursor, generation)
+    made: dict[str, Any] = {key: items[start : start + PAGE]}
+    if start + PAGE < len(items):
+        made["nextCursor"] = cursor_of(generation, start + PAGE)
+    return answer(message.id, listed(made, peer.era))

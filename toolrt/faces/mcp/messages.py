@@ -4,6 +4,7 @@ What comes in is whole JSON (no key twice, no half characters, no NaN, 64 levels
 request, notification or response; what is wrong with it is a `Wrong`, which knows its code.
 """
 
+from collections.abc import Mapping
 from typing import Any
 
 from pydantic_core import from_json, to_json
@@ -46,7 +47,7 @@ class Message:
 
     def __init__(self, raw: dict[str, Any]) -> None:
         self.method: str = raw.get("method", "")
-        self.id = raw.get("id")
+        self.id: Any = raw.get("id")
         self.is_request = "id" in raw and "method" in raw
         self.params: dict[str, Any] = raw.get("params") or {}
         self.result = raw.get("result")
@@ -87,7 +88,7 @@ def request(id_: str, method: str, params: Any) -> bytes:
     return to_json({"jsonrpc": "2.0", "id": id_, "method": method, "params": params})
 
 
-def text_of(params: dict[str, Any], name: str) -> str:
+def text_of(params: Mapping[str, Any], name: str) -> str:
     """A text that the request must have. Raises Wrong."""
     value = params.get(name)
     if type(value) is not str or not value:
@@ -95,7 +96,7 @@ def text_of(params: dict[str, Any], name: str) -> str:
     return value
 
 
-def object_of(params: dict[str, Any], name: str) -> dict[str, Any]:
+def object_of(params: Mapping[str, Any], name: str) -> dict[str, Any]:
     """An object that the request may have. Raises Wrong."""
     value = params.get(name)
     if value is None:

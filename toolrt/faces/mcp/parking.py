@@ -57,7 +57,12 @@ class Lot:
         id_ = secrets.token_urlsafe(16)
         self._parked[id_] = parked
         leave = asyncio.get_running_loop().call_later(KEPT_S, self._end, id_)
-        parked.task.add_done_callback(lambda _: (leave.cancel(), self._parked.pop(id_, None)))
+
+        def ended(_task: object) -> None:
+            leave.cancel()
+            self._parked.pop(id_, None)
+
+        parked.task.add_done_callback(ended)
         return self.sealed(State(id_, what, parked.line.answered))
 
     def take(self, state: State) -> Parked | None:

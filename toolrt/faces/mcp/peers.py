@@ -109,7 +109,8 @@ class Peer:
             raise ConnectionError("there is no way to ask this client")
         session.number += 1
         id_ = f"toolrt-{session.number}"
-        future = session.asked[id_] = asyncio.get_running_loop().create_future()
+        future: asyncio.Future[Mapping[str, Any]] = asyncio.get_running_loop().create_future()
+        session.asked[id_] = future
         try:
             self.send(request(id_, method, params))
             return await future

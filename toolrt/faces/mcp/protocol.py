@@ -1,7 +1,7 @@
 """The protocol itself, for both eras and without any transport.
 
-A transport reads messages, says who sent each (a `Peer`), and sends what `answer` gives. Each method
-is a function in one of two tables; what a request does wrong comes back as a `Wrong`.
+A transport reads messages, says who sent each (a `Peer`), and sends what `answer` gives. Each
+method is a function in one of two tables; what a request does wrong comes back as a `Wrong`.
 """
 
 import secrets
@@ -14,8 +14,8 @@ from toolrt.faces.mcp import eras
 from toolrt.faces.mcp.asking import Desk, PageOf
 from toolrt.faces.mcp.calling import Calls
 from toolrt.faces.mcp.changes import Changes
+from toolrt.faces.mcp.completing import completed
 from toolrt.faces.mcp.contents import LISTED_TAIL, listed
-from toolrt.faces.mcp.library import Library
 from toolrt.faces.mcp.listing import Lists
 from toolrt.faces.mcp.messages import (
     CANCELLED,
@@ -32,6 +32,8 @@ from toolrt.faces.mcp.messages import (
 )
 from toolrt.faces.mcp.parking import Lot
 from toolrt.faces.mcp.peers import Peer, Session
+from toolrt.faces.mcp.prompts import get_prompt, list_prompts
+from toolrt.faces.mcp.resources import list_resources, list_templates, read_resource
 from toolrt.faces.mcp.shelves import Shelf, offering
 from toolrt.pipeline.approvals import Channel
 from toolrt.runtime import Runtime
@@ -60,11 +62,10 @@ class Protocol:
         made = secrets.token_bytes(32)
         self.key = key or (lambda: made)
         self._lot = Lot(self.key)
-        self._calls = Calls(runtime, Desk(runtime, page_of, channel), self._lot)
+        self.calls = Calls(runtime, Desk(runtime, page_of, channel), self._lot)
         self._page = {} if page is None else {"page": page}
         self._shelves: dict[str | None, tuple[Shelf, Lists]] = {}
-        self.tasks = self._calls.tasks
-        self.library = Library(runtime, self._calls)
+        self.tasks = self.calls.tasks
         self.changes = Changes(self)
 
     async def answer(self, message: Message, peer: Peer) -> bytes:
@@ -146,7 +147,7 @@ class Protocol:
         return "\n".join(lines)[:_LONGEST_INSTRUCTIONS] or None
 
     async def call(self, message: Message, peer: Peer) -> bytes:
-        return await self._calls.call(message, peer, self.shelf(peer.toolset))
+        return await self.calls.call(message, peer, self.shelf(peer.toolset))
 
     async def list_tools(self, message: Message, peer: Peer) -> bytes:
         shelf, lists = self._of_now(peer.toolset)
@@ -156,7 +157,7 @@ class Protocol:
 
 def capabilities(era: eras.Era) -> dict[str, Any]:
     """What the server can do."""
-    extensions = {"extensions": {eras.TASKS: {}}} if era == "modern" else {}
+    extensions: dict[str, Any] = {"extensions": {eras.TASKS: {}}} if era == "modern" else {}
     return {
         "tools": {"listChanged": True},
         "prompts": {"listChanged": True},
@@ -224,27 +225,29 @@ async def _listen(protocol: Protocol, message: Message, peer: Peer) -> bytes:
 
 
 async def _list_prompts(protocol: Protocol, message: Message, peer: Peer) -> bytes:
-    return protocol.library.list_prompts(message, peer, protocol.shelf(peer.toolset))
+    return list_prompts(message, peer, protocol.shelf(peer.toolset))
 
 
 async def _get_prompt(protocol: Protocol, message: Message, peer: Peer) -> bytes:
-    return await protocol.library.get_prompt(message, peer, protocol.shelf(peer.toolset))
+    shelf = protocol.shelf(peer.toolset)
+    return await get_prompt(message, peer, shelf, protocol.calls)
 
 
 async def _list_resources(protocol: Protocol, message: Message, peer: Peer) -> bytes:
-    return protocol.library.list_resources(message, peer, protocol.shelf(peer.toolset))
+    return list_resources(message, peer, protocol.shelf(peer.toolset))
 
 
 async def _list_templates(protocol: Protocol, message: Message, peer: Peer) -> bytes:
-    return protocol.library.list_templates(message, peer, protocol.shelf(peer.toolset))
+    return list_templates(message, peer, protocol.shelf(peer.toolset))
 
 
 async def _read_resource(protocol: Protocol, message: Message, peer: Peer) -> bytes:
-    return await protocol.library.read(message, peer, protocol.shelf(peer.toolset))
+    shelf = protocol.shelf(peer.toolset)
+    return await read_resource(message, peer, shelf, protocol.calls, protocol.runtime)
 
 
 async def _complete(protocol: Protocol, message: Message, peer: Peer) -> bytes:
-    return protocol.library.complete(message, peer, protocol.shelf(peer.toolset))
+    return completed(message, peer, protocol.shelf(peer.toolset))
 
 
 async def _get_task(protocol: Protocol, message: Message, peer: Peer) -> bytes:

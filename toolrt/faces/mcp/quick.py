@@ -55,7 +55,9 @@ class Quick:
         params = message.params
         name, arguments = params.get("name"), params.get("arguments")
         shelf = self._protocol.shelf_now(toolset)
-        shelved = shelf.tools.get(name) if shelf is not None and type(name) is str else None
+        if shelf is None or type(name) is not str:
+            return None
+        shelved = shelf.tools.get(name)
         if shelved is None or not shelved.is_instant or not message.is_request:
             return None
         meta = params.get("_meta")

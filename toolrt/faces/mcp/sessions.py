@@ -35,8 +35,9 @@ class Sessions:
 
     def open(self, session: Session) -> None:
         """Give a session its id."""
+        name = secrets.token_urlsafe(12)
         said = [
-            secrets.token_urlsafe(12),
+            name,
             _whose(session.caller, session.toolset),
             session.version,
             _plain(session.capabilities),
@@ -44,7 +45,7 @@ class Sessions:
         ]
         body = to_json(said)
         session.id = base64.urlsafe_b64encode(self._seal(body) + body).decode().rstrip("=")
-        session.caller = _in_session(session.caller, said[0])
+        session.caller = _in_session(session.caller, name)
         self._keep(session.id.encode(), session)
 
     def find(self, id_: bytes | None, caller: Caller, toolset: str | None) -> Session | None:

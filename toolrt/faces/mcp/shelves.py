@@ -24,9 +24,10 @@ _ALONE = ("http", "command", "shell")
 class Shelved:
     """A tool as MCP clients call it.
 
-    `may_wait` says that a call of it may have to ask somebody, and so may outlast its request.
-    `is_instant`: it waits for nothing at all. `is_wrapped` says that its values are no objects, and that clients of old get them in one.
-    `mirrored` are the arguments that clients repeat in headers: where each is, by its header.
+    `may_wait` says that a call of it may have to ask somebody, and so may outlast its request;
+    `is_instant`, that it waits for nothing at all. `is_wrapped` says that its values are no objects,
+    and that clients of old get them in one. `mirrored` are the arguments that clients repeat in
+    headers: where each is, by its header.
     """
 
     wire: str

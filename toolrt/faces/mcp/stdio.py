@@ -19,10 +19,11 @@ from typing import Any
 
 from toolrt import runtime
 from toolrt.core.calls import Caller
+from toolrt.core.clock import SystemClock
 from toolrt.faces.cli.caller import at_terminal
-from toolrt.faces.cli.options import Settings
-from toolrt.faces.exits import Exit
 from toolrt.faces.mcp import eras
+from toolrt.faces.mcp.early import Told
+from toolrt.faces.mcp.keeping import first_answers, is_as_told, keep
 from toolrt.faces.mcp.messages import (
     INVALID_REQUEST,
     Message,
@@ -38,13 +39,13 @@ from toolrt.faces.mcp.protocol import (
     check_version,
     modern_peer,
 )
+from toolrt.reloading.following import following
 from toolrt.schemas.text import MAX_BYTES
 
 MOST_AT_ONCE = 1000
 _CHUNK = 256 * 1024
 _SURE_BYTES = 4096
 """A pipe that takes anything at all takes so much at once (PIPE_BUF)."""
-_STDIN = 0
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 CallerNow = Callable[[], Caller]
@@ -67,7 +68,7 @@ class Stdio:
         self._buffer = bytearray()
         self._is_skipping = False
 
-    async def run(self) -> None:
+    async def run(self, told: Told) -> None:
         """Serve until the input ends, or a signal comes."""
         loop = asyncio.get_running_loop()
         me = asyncio.current_task()
@@ -75,7 +76,11 @@ class Stdio:
             loop.add_signal_handler(number, self._stop, me)
         self._protocol.changes.join(self._session)
         try:
-            self._begin(loop)
+            self._go_on(told)
+            if not told.is_over:
+                self._begin(loop)
+            await asyncio.sleep(0)
+            await self._remember(told)
             await self._over.wait()
             self._end_of_input()
             while self._tasks:
@@ -87,6 +92,24 @@ class Stdio:
             for number in _SIGNALS:
                 loop.remove_signal_handler(number)
             await self._out.close()
+
+    def _go_on(self, told: Told) -> None:
+        """Take up what the client has said already."""
+        if told.params is not None:
+            asked = told.params["protocolVersion"]
+            is_known = asked in eras.HANDSHAKE_VERSIONS
+            self._session.version = asked if is_known else eras.LATEST_HANDSHAKE
+            self._session.capabilities = told.params["capabilities"]
+        self._take(told.rest)
+        if told.is_over:
+            self._ended()
+
+    async def _remember(self, told: Told) -> None:
+        """Keep what is told first for the next start; correct what was told in this one."""
+        now = await first_answers(self._protocol, self._named())
+        if not is_as_told(now, told):
+            self._protocol.changes.tell("toolsListChanged")
+        await asyncio.to_thread(keep, now, self._protocol.runtime.project)
 
     def _stop(self, me: "asyncio.Task[Any] | None") -> None:
         if me is not None:
@@ -269,24 +292,13 @@ class Lines:
             self._waiting.clear()
 
 
-def serve_stdio(settings: Settings, *, watch: bool) -> Exit:
-    """Serve the project to whoever started this process, until they are done. Raises ProjectError."""
-    source, sink = _taken_stdin(), settings.screen.out.fileno()
-    asyncio.run(_served(settings.project(), source, sink, watch=watch))
-    return Exit.OK
+def serve(project: Path, source: int, sink: int, told: Told, *, watch: bool) -> None:
+    """Go on serving a client that was told something already. Raises ProjectError."""
+    asyncio.run(_served(project, source, sink, told, watch=watch))
 
 
-def _taken_stdin() -> int:
-    """Where the input comes from; what runs from now on reads none of it."""
-    source = os.dup(_STDIN)
-    nothing = os.open(os.devnull, os.O_RDONLY)
-    os.dup2(nothing, _STDIN)
-    os.close(nothing)
-    return source
-
-
-async def _served(project: Path, source: int, sink: int, *, watch: bool) -> None:
-    async with runtime.open(project, watch=watch) as opened:
+async def _served(project: Path, source: int, sink: int, told: Told, *, watch: bool) -> None:
+    async with runtime.open(project) as opened:
         callers: dict[int, Caller] = {}
 
         def caller() -> Caller:
@@ -297,4 +309,6 @@ async def _served(project: Path, source: int, sink: int, *, watch: bool) -> None
             return callers[snapshot.generation]
 
         protocol = Protocol(opened, channel="cli")
-        await Stdio(protocol, caller, source, sink).run()
+        server = Stdio(protocol, caller, source, sink)
+        async with following(opened.reloader, SystemClock(), is_on=watch):
+            await server.run(told)

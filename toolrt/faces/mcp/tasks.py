@@ -32,7 +32,7 @@ AFTER_S = 0.5
 MOST = 1000
 _TTL_MS = 15 * 60 * 1000
 _POLL_MS = 500
-_NEEDED = {"requiredCapabilities": {"extensions": {TASKS: {}}}}
+_NEEDED: Mapping[str, Any] = {"requiredCapabilities": {"extensions": {TASKS: {}}}}
 
 Finish = Callable[[ToolResult], dict[str, Any]]
 

@@ -1,0 +1,78 @@
+"""`toolrt schema --against FILE`: what breaks for models that were told an older export.
+
+Such a file is what `-o json` printed before, or the documents of a request alone.
+"""
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from toolrt.core.results import SCHEMA
+from toolrt.faces.cli.options import Misuse, Settings
+from toolrt.faces.exits import Exit
+from toolrt.faces.output import one_line
+from toolrt.schemas.compared import Difference, differences
+
+if TYPE_CHECKING:
+    from toolrt.dialects.base import Export
+
+_SCHEMAS = ("parameters", "input_schema", "inputSchema", "parametersJsonSchema")
+_NOTHING = {"type": "object", "properties": {}, "additionalProperties": False}
+_HINT = "write one: toolrt schema --dialect NAME -o json > FILE"
+
+Tools = dict[str, Mapping[str, Any]]
+
+
+def compare(export: "Export", file: str, settings: Settings) -> Exit:
+    """Shows what has changed since `file` was written. Its status is 10 where calls break on it."""
+    found = list(_found(_tools(_documents(file), file), _tools(export.documents, "this export")))
+    rows = [
+        {"tool": tool, "path": each.path, "says": each.says, "breaking": each.is_breaking}
+        for tool, each in found
+    ]
+    is_breaking = any(each.is_breaking for _, each in found)
+    document = {"schema": SCHEMA, "breaking": is_breaking, "differences": rows}
+    settings.screen.show(document, lambda: "\n".join(map(_line, rows)), rows)
+    if not rows:
+        settings.screen.say(f"nothing has changed since {file}")
+    return Exit.DIFFERENT if is_breaking else Exit.OK
+
+
+def _found(old: Tools, new: Tools) -> Iterator[tuple[str, Difference]]:
+    for name in sorted({*old, *new}):
+        if name not in new:
+            yield name, Difference("", "the tool is gone", is_breaking=True)
+        elif name not in old:
+            yield name, Difference("", "the tool is new", is_breaking=False)
+        else:
+            yield from ((name, each) for each in differences(old[name], new[name]))
+
+
+def _documents(file: str) -> list[Any]:
+    try:
+        written = json.loads(Path(file).read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise Misuse(f"{file}: it cannot be read: {error}", hint=_HINT) from error
+    documents = written.get("tools") if isinstance(written, Mapping) else written
+    if not isinstance(documents, list):
+        raise Misuse(f"{file}: there are no tools in it", hint=_HINT)
+    return documents
+
+
+def _tools(documents: list[Any], where: str) -> Tools:
+    """The schemas by the names of their tools. Raises Misuse for documents that have none."""
+    made: Tools = {}
+    for each in documents:
+        tool = each.get("function", each) if isinstance(each, Mapping) else None
+        if not isinstance(tool, Mapping) or not isinstance(tool.get("name"), str) or "code" in tool:
+            raise Misuse(f"{where}: a tool in it has no name or no schema", hint=_HINT)
+        found = next((tool[key] for key in _SCHEMAS if isinstance(tool.get(key), Mapping)), None)
+        made[tool["name"]] = _NOTHING if found is None else found
+    return made
+
+
+def _line(row: Mapping[str, Any]) -> str:
+    kind = "breaking" if row["breaking"] else "harmless"
+    place = f"{row['tool']} {row['path']}".rstrip()
+    return one_line(f"{kind}: {place}: {row['says']}")
