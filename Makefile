@@ -18,6 +18,7 @@ SHELL := bash
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+SCHEMATHESIS := $(VENV)/schemathesis/bin/st
 WORKERS ?= 3
 SOAK ?= 1
 SEED ?= 20
@@ -38,10 +39,15 @@ $(READY): pyproject.toml constraints.txt
 	$(BIN)/python -m pip install --quiet --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev]'; \
 	touch $@
 
+# Apart from .venv: it needs another version of a library that toolrt needs.
+$(SCHEMATHESIS): $(READY)
+	@$(BIN)/python -m venv --clear $(VENV)/schemathesis
+	@$(VENV)/schemathesis/bin/python -m pip install --quiet --quiet --disable-pip-version-check 'schemathesis==4.32.5'
+
 demo: $(READY)
 	@$(BIN)/python examples/demo.py
 
-check: $(READY)
+check: $(READY) $(SCHEMATHESIS)
 	@echo '== format'
 	@$(BIN)/ruff format --check --quiet .
 	@echo '== lint'

@@ -148,6 +148,10 @@ def arguments_schemas(draw: Any) -> dict[str, Any]:
     return {**made, "$defs": defs, **draw(st.sampled_from([{}, {"anyOf": [{"required": []}]}]))}
 
 
+_NOTED = SAID.map(lambda said: {word: said[word] for word in said if word != "default"})
+"""What may be said anywhere: a default has to fit its schema."""
+
+
 def _closed(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[dict[str, Any]]:
     @st.composite
     def drawn(draw: Any) -> dict[str, Any]:
@@ -155,7 +159,7 @@ def _closed(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[dict[str, Any]]:
         properties = draw(st.dictionaries(names, inner, min_size=1, max_size=3))
         required = [name for name in properties if draw(st.booleans())]
         made = {"type": "object", "properties": properties, "required": required}
-        return {**made, "additionalProperties": False, **draw(SAID)}
+        return {**made, "additionalProperties": False, **draw(_NOTED)}
 
     return drawn()
 
@@ -163,8 +167,8 @@ def _closed(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[dict[str, Any]]:
 _LEAVES = st.sampled_from([{"type": "string"}, {"type": "integer"}, {"type": "null"}])
 FITTING = st.recursive(
     st.one_of(
-        _joined(st.just({"type": "string"}), _some({"maxLength": st.just(4)}), SAID),
-        _joined(st.just({"type": "integer"}), _some({"minimum": st.just(-5)}), SAID),
+        _joined(st.just({"type": "string"}), _some({"maxLength": st.just(4)}), _NOTED),
+        _joined(st.just({"type": "integer"}), _some({"minimum": st.just(-5)}), _NOTED),
         st.sampled_from([{"type": "number"}, {"type": "boolean"}, {"$ref": "#/$defs/Point"}]),
         st.sampled_from([{"enum": ["a", 1, None]}, {"const": "x"}, {"type": ["string", "null"]}]),
         st.just({"type": ["integer", "string", "null"]}),

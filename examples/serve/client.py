@@ -1,4 +1,4 @@
-"""Asks a server: client.py KEY METHOD PATH [BODY]. Prints the status, and what matters of the answer.
+"""Asks a server: client.py KEY METHOD PATH [BODY]. Prints the status, and what matters of it.
 
 Waits for up to ten seconds until somebody answers there.
 """

@@ -27,7 +27,9 @@ def test_they_are_in_the_namespace_of_their_file_but_toolsets_are_not(folder):
 def test_a_second_one_of_a_name_is_refused(folder):
     made = compiled(folder, a="prompts: {p: {text: A.}}", b="prompts: {p: {text: B.}}")
 
-    assert [each.code for each in made.diagnostics if each.severity == "error"] == ["duplicate-offer"]
+    assert [each.code for each in made.diagnostics if each.severity == "error"] == [
+        "duplicate-offer"
+    ]
 
 
 def test_a_name_in_a_uri_stands_for_one_segment():

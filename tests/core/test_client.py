@@ -33,7 +33,11 @@ def test_a_prompt_is_a_message_of_the_user():
     [
         (client.form("k", "m", {}), {"action": "decline"}, {"action": "perhaps"}),
         (client.form("k", "m", {}), {"action": "accept", "content": {}}, 12345),
-        (client.sample("k", "p", 1, {}), {"content": {"type": "text", "text": "x"}}, {"content": 1}),
+        (
+            client.sample("k", "p", 1, {}),
+            {"content": {"type": "text", "text": "x"}},
+            {"content": 1},
+        ),
         (client.roots("k"), {"roots": []}, {"roots": {}}),
     ],
 )

@@ -8,8 +8,8 @@ from typing import Any
 import jwt
 from cryptography.hazmat.primitives.asymmetric import ed25519
 from jwt.algorithms import OKPAlgorithm
-from manifest.key_case import Bench, Works, Wrong, file, project
 from manifest.key_case import PROJECT as FILE
+from manifest.key_case import Bench, Works, Wrong, file, project
 
 from toolrt.core.calls import Caller
 from toolrt.faces.cli.serving import Plan
@@ -20,7 +20,7 @@ from toolrt.faces.http.problems import ProblemError
 T = "tools: {t: {description: T., command: [printf, hello]}}"
 KEY = sha256(b"key").hexdigest()
 SIGNING = ed25519.Ed25519PrivateKey.generate()
-KEYS = {"keys.json": '{"keys": [%s]}' % OKPAlgorithm.to_jwk(SIGNING.public_key())}
+KEYS = {"keys.json": f'{{"keys": [{OKPAlgorithm.to_jwk(SIGNING.public_key())}]}}'}
 CLAIMS = {"iss": "https://login", "aud": "us", "sub": "s-1", "team": "blue"}
 JWT = "jwks: keys.json, algorithms: [EdDSA]"
 

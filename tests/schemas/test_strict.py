@@ -184,6 +184,12 @@ def test_a_reference_keeps_its_description_at_its_place():
     assert made == {"anyOf": [{"$ref": "#/$defs/A"}], "description": "This one."}
 
 
+def test_nothing_stands_beside_a_reference_that_alternatives_come_down_to():
+    made = one({"anyOf": [{"$ref": "#/$defs/A"}], "examples": ["x"]}, **{"$defs": {"A": TEXT}})
+
+    assert made == {"anyOf": [{"$ref": "#/$defs/A"}], "description": "(for example: x)"}
+
+
 def test_definitions_that_nobody_uses_are_left_out():
     assert "$defs" not in rewritten({**closed(), "$defs": {"A": TEXT}}, OPENAI).schema
 

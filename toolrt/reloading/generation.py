@@ -15,12 +15,16 @@ from toolrt.loading.diagnostics import Diagnostic
 from toolrt.loading.stock import Stock
 from toolrt.policy.loss import Protection, all_gone, losses
 from toolrt.policy.policy import Policy
+from toolrt.manifest.project import Serve
 from toolrt.reloading.changes import Changes, Side, changes
 from toolrt.reloading.guarded import guarded
 from toolrt.reloading.weakening import weakened
 
 _OPENED_ONCE: Final = ("state", "journal", "secrets", "telemetry")
 """Keys of toolrt.yaml that are read when a project is opened."""
+
+_SERVED_ONCE: Final = ("host", "port", "public_url")
+"""Keys of `serve` that are read when a server starts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,4 +113,7 @@ def _masked(redactor: Redactor, text: str) -> str:
 
 def _kept_keys(before: Generation, after: Generation) -> tuple[str, ...]:
     old, new = before.compiled.files.project, after.compiled.files.project
-    return tuple(key for key in _OPENED_ONCE if getattr(old, key) != getattr(new, key))
+    kept = [key for key in _OPENED_ONCE if getattr(old, key) != getattr(new, key)]
+    before_, after_ = old.serve or Serve(), new.serve or Serve()
+    of_server = [key for key in _SERVED_ONCE if getattr(before_, key) != getattr(after_, key)]
+    return (*kept, *(f"serve.{key}" for key in of_server))

@@ -134,7 +134,7 @@ class Rewriting:
         if ref in self._open and not self._profile.has_recursion:
             self._general(path, "it holds itself")
         made = {"$ref": f"#/$defs/{self._defined(ref, target)}"}
-        return self._described({"anyOf": [made]}, schema, []) if "description" in schema else made
+        return self._described(made, schema, [])
 
     def _inlined(self, ref: str, target: Schema, path: str) -> dict[str, Any]:
         if self._open.count(ref) > 1:
@@ -303,6 +303,8 @@ class Rewriting:
         """With the description, and in it what is told nowhere else."""
         said = schema if "description" in schema else {**schema, **made}
         text = described(said, told)
+        if text and "$ref" in made:  # nothing may stand beside a reference
+            made = {"anyOf": [made]}
         return {**made, "description": text} if text else made
 
     def _lose(self, word: str, value: Any, path: str, told: list[str]) -> None:

@@ -2,11 +2,21 @@
 
 import asyncio
 import json
+from typing import Any
 
 import pytest
-from served import FILES, served
+from served import FILES, Served, served
 
 pytestmark = pytest.mark.anyio
+
+
+async def questions(server: Served) -> list[Any]:
+    """What waits for a person, once something does."""
+    for _ in range(500):
+        if found := await server.runtime.approvals.listed():
+            return found
+        await asyncio.sleep(0.02)
+    raise AssertionError("nothing waits")
 
 
 async def test_a_call_gives_the_document_of_its_result() -> None:
@@ -90,8 +100,7 @@ async def test_a18_wait_runs_what_is_approved_meanwhile() -> None:
         waiting = asyncio.create_task(
             server.post("/v1/tools/t.pay/call?wait=20s", {"arguments": {"to": "ann", "amount": 3}})
         )
-        while not (open_ := await server.runtime.approvals.listed()):
-            await asyncio.sleep(0.02)
+        open_ = await questions(server)
         await server.runtime.approvals.approve(
             open_[0].id, server.site.access.starting.operator(())
         )
@@ -112,8 +121,7 @@ async def test_a_denied_wait_tells_why() -> None:
     async with served() as server:
         body = {"arguments": {"to": "ann", "amount": 3}}
         waiting = asyncio.create_task(server.post("/v1/tools/t.pay/call?wait=20s", body))
-        while not (open_ := await server.runtime.approvals.listed()):
-            await asyncio.sleep(0.02)
+        open_ = await questions(server)
         me = server.site.access.starting.operator(())
         await server.runtime.approvals.deny(open_[0].id, me, note="no such person")
         reply = await waiting

@@ -1,10 +1,12 @@
 """What every request must pass (X5, X8; hostile H 121, 122)."""
 
 import asyncio
+from contextlib import suppress
 
 import pytest
 from served import FILES, served
 
+from toolrt.faces.http.connection import Connection
 from toolrt.faces.http.guards import Guards, is_loopback, name_of
 from toolrt.faces.http.problems import ProblemError
 
@@ -215,10 +217,8 @@ async def test_x8_a_head_that_drips_is_cut_off(monkeypatch: pytest.MonkeyPatch) 
         writer.write(b"GET /healthz HTTP/1.1\r\n")
         begun = asyncio.get_running_loop().time()
         dripping = asyncio.create_task(drip(writer))
-        try:
+        with suppress(ConnectionError):
             await asyncio.wait_for(reader.read(), 5)
-        except ConnectionError:
-            pass
         took = asyncio.get_running_loop().time() - begun
         dripping.cancel()
         writer.close()
@@ -278,3 +278,39 @@ def test_a_missing_host_is_refused() -> None:
         Guards((), (), None).check("GET", {})
 
     assert caught.value.status == 400
+
+
+@pytest.mark.anyio
+@pytest.mark.realtime
+async def test_x8_who_does_not_read_the_answer_is_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("toolrt.faces.http.connection._WHOLE_S", 0.3)
+    monkeypatch.setattr("toolrt.faces.http.connection._LOOK_S", 0.1)
+    tools = """
+        tools:
+          long:
+            description: Long.
+            shell: {script: "seq 1 400000"}
+            effect: read
+            result: {max_size: 3MB}
+        """
+    made: list[Connection] = []
+    real = Connection.connection_made
+    monkeypatch.setattr(
+        Connection, "connection_made", lambda self, t: (made.append(self), real(self, t))[1]
+    )
+    async with served({"tools.d/l.yaml": tools}) as server:
+        _, writer = await asyncio.open_connection("127.0.0.1", server.port, limit=1024)
+        writer.transport.pause_reading()
+        head = b"POST /v1/tools/long/call HTTP/1.1\r\nHost: localhost\r\n" + JSON
+        for _ in range(8):
+            writer.write(with_body(head, b"{}"))
+        for _ in range(60):
+            await asyncio.sleep(0.1)
+            if made[0].transport.is_closing():
+                break
+        was_cut = made[0].transport.is_closing()
+        good = await server.client.get("/healthz")
+        writer.transport.abort()
+
+    assert was_cut
+    assert good.status_code == 200

@@ -138,9 +138,7 @@ async def test_an_identity_that_is_taken_away_is_outside_at_once() -> None:
         await logged_in(server, "ann-key")
         before = await server.client.get("/approvals")
         path = server.runtime.project / "toolrt.yaml"
-        path.write_text(PEOPLE.replace("principal: ann", "principal: ann2").replace(
-            "approve]}\n- {token_hash: \"sha256:", "approve]}\n- {token_hash: \"sha256:", 1))  # fmt: skip
-        lines = [line for line in path.read_text().splitlines(True) if "ann2" not in line]
+        lines = [line for line in PEOPLE.splitlines(keepends=True) if "ann" not in line]
         path.write_text("".join(lines))
         await server.runtime.reload(accept_loss=True)
         after = await server.client.get("/approvals")

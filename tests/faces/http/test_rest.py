@@ -219,6 +219,19 @@ async def test_a_reload_tells_what_changed_and_refuses_what_protects_less() -> N
     assert call.status_code == 200
 
 
+async def test_who_may_call_from_where_follows_a_reload_and_where_it_listens_does_not() -> None:
+    async with served(KNOWN) as server:
+        path = server.runtime.project / "toolrt.yaml"
+        path.write_text(PEOPLE + "serve: {port: 9999, hosts: [a.internal], auth: {required: true}}")
+        outcome = (await server.post("/v1/reload", {}, "adm-key")).json()
+        nobody = await server.call("t.add", a=1)
+        head = {"Host": "a.internal", "Authorization": "Bearer bot-key"}
+        named = await server.client.get("/v1/tools", headers=head)
+
+    assert outcome["needs_restart"] == ["serve.port"]
+    assert (nobody.status_code, named.status_code) == (401, 200)
+
+
 async def test_a_rule_that_denies_is_in_force_with_the_next_request() -> None:
     async with served({**FILES, "policies.d/p.yaml": "default: allow"}) as server:
         before = await server.call("t.add", a=1)
@@ -251,7 +264,7 @@ async def test_metrics_and_editor_schemas_are_served() -> None:
         schema = await server.get("/schema/policies.json")
         none = await server.get("/schema/others.json")
 
-    assert metrics.headers["content-type"].startswith("text/plain; version=0.0.4")
+    assert metrics.headers["content-type"].startswith("text/plain; version=1.0.0")
     assert "toolrt_calls_total{" in metrics.text
     assert schema.json()["title"] == "toolrt policies file"
     assert none.status_code == 404

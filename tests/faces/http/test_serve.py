@@ -13,8 +13,11 @@ from typing import Any
 
 import httpx
 import pytest
+import warm
+from click.testing import CliRunner, Result
 from served import FILES, PEOPLE
 
+from toolrt.faces.cli.main import cli
 from toolrt.testing import write_files
 
 pytestmark = pytest.mark.realtime
@@ -35,11 +38,17 @@ def environment(**more: str) -> dict[str, str]:
     return {**usual, "PYTHONPATH": str(ROOT), **more}
 
 
-def run(project: Path, *arguments: str, **more: str) -> subprocess.CompletedProcess[str]:
+def run(project: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """A command that ends by itself."""
     return subprocess.run(
-        command(project, *arguments), capture_output=True, text=True, timeout=60,
-        env=environment(**more), check=False,
+        [str(warm.folder() / "toolrt"), "-p", str(project), *arguments],
+        capture_output=True, text=True, timeout=60, env=environment(), check=False,
     )  # fmt: skip
+
+
+def refused(project: Path, *arguments: str) -> Result:
+    """A start that comes to nothing, in this process."""
+    return CliRunner().invoke(cli, ["-p", str(project), "serve", "--port", "0", *arguments])
 
 
 @contextmanager
@@ -106,9 +115,9 @@ def test_two_starts_have_two_keys(project: Path) -> None:
 
 def test_x5_a_public_address_without_people_is_refused(project: Path) -> None:
     for arguments in (["--host", "0.0.0.0"], ["--public-url", "https://tools.example.com"]):
-        done = run(project, "serve", "--port", "0", *arguments)
+        done = refused(project, *arguments)
 
-        assert done.returncode == 2
+        assert done.exit_code == 2
         assert "no identity says who they are" in done.stderr
     (project / "toolrt.yaml").write_text(PEOPLE)
     with serving(project, "--host", "0.0.0.0") as (told, _):
@@ -135,20 +144,24 @@ def test_flags_count_before_the_environment_and_that_before_the_file(project: Pa
 
 def test_a_port_that_is_taken_is_told(project: Path) -> None:
     with serving(project) as (told, _):
-        done = run(project, "serve", "--port", str(told["port"]))
+        done = refused(project, "--port", str(told["port"]))
 
-    assert done.returncode == 1
+    assert done.exit_code == 1
     assert "cannot listen at 127.0.0.1" in done.stderr
     assert "--port 0" in done.stderr
 
 
 def test_a_broken_project_ends_with_3(project: Path) -> None:
     (project / "tools.d" / "bad.yaml").write_text("tools: {x: {shel: a}}")
-    for more in ([], ["--workers", "2"]):
-        done = run(project, "serve", "--port", "0", *more)
+    alone = refused(project)
+    several = subprocess.run(
+        command(project, "serve", "--port", "0", "--workers", "2"),
+        capture_output=True, text=True, timeout=60, env=environment(), check=False,
+    )  # fmt: skip
 
-        assert done.returncode == 3
-        assert "bad.yaml" in done.stderr
+    assert (alone.exit_code, several.returncode) == (3, 3)
+    assert "bad.yaml" in alone.stderr
+    assert "bad.yaml" in several.stderr
 
 
 def test_term_lets_what_runs_end_and_lets_nobody_in(project: Path) -> None:

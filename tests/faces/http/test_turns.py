@@ -7,7 +7,7 @@ pytestmark = pytest.mark.anyio
 ANSWER = {
     "choices": [{"message": {"role": "assistant", "tool_calls": [
         {"id": "c1", "type": "function",
-         "function": {"name": "t_add", "arguments": "{\"a\": 1, \"b\": 4}"}},
+         "function": {"name": "t_add", "arguments": '{"a": 1, "b": 4}'}},
         {"id": "c2", "type": "function", "function": {"name": "t_fails", "arguments": "{}"}},
     ]}}],
 }  # fmt: skip

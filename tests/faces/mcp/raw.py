@@ -68,7 +68,7 @@ class Raw:
             return await whole(response)
 
     def request(
-        self, method: str, params: dict[str, Any], *, id: Any = None, headers: Any = None
+        self, method: str, params: dict[str, Any], *, id_: Any = None, headers: Any = None
     ) -> tuple[dict[str, str], dict[str, Any]]:
         self.number += 1
         params, sent = dict(params), {**ACCEPT, **self.session}
@@ -77,7 +77,7 @@ class Raw:
             sent |= {"mcp-protocol-version": MODERN, "mcp-method": method}
             if method in NAMED and NAMED[method] in params:
                 sent["mcp-name"] = str(params[NAMED[method]])
-        id_ = self.number if id is None else id
+        id_ = self.number if id_ is None else id_
         return {**sent, **(headers or {})}, _request(method, params, id_)
 
     def meta(self) -> dict[str, Any]:

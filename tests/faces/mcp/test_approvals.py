@@ -144,15 +144,17 @@ async def test_what_a_person_fills_in_is_part_of_the_form(folder, era):
 
 
 async def test_a_client_that_forgets_its_state_makes_one_call_all_the_same(folder):
-    async with served(project(folder, ASKING), caller=ANN) as site:
-        async with client(site.url, elicitation={}) as raw:
-            first = (await raw.call("pay")).result
-            second = (await raw.call("pay")).result
-            said = {"approval": {"action": "accept", "content": {"decision": "approve"}}}
-            done = [
-                await raw.call("pay", inputResponses=said, requestState=each["requestState"])
-                for each in (first, second)
-            ]
+    async with (
+        served(project(folder, ASKING), caller=ANN) as site,
+        client(site.url, elicitation={}) as raw,
+    ):
+        first = (await raw.call("pay")).result
+        second = (await raw.call("pay")).result
+        said = {"approval": {"action": "accept", "content": {"decision": "approve"}}}
+        done = [
+            await raw.call("pay", inputResponses=said, requestState=each["requestState"])
+            for each in (first, second)
+        ]
 
     assert first["resultType"] == second["resultType"] == "input_required"
     assert done[0].result["isError"] is False

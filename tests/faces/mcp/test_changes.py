@@ -25,24 +25,30 @@ resources: {note: {uri: "docs://note", text: One.}}
 
 @ERAS
 async def test_every_client_is_told_of_new_tools(folder, era):
-    async with served(project(folder)) as site:
-        async with client(site.url, era) as raw, _listening(raw) as told:
-            (folder / "tools.d" / "more.yaml").write_text(MORE)
-            await site.runtime.reload()
-            message = await asyncio.wait_for(anext(told), 5)
-            listed = (await raw.ask("tools/list")).result
+    async with (
+        served(project(folder)) as site,
+        client(site.url, era) as raw,
+        _listening(raw) as told,
+    ):
+        (folder / "tools.d" / "more.yaml").write_text(MORE)
+        await site.runtime.reload()
+        message = await asyncio.wait_for(anext(told), 5)
+        listed = (await raw.ask("tools/list")).result
 
     assert message["method"] == "notifications/tools/list_changed"
     assert "more" in [each["name"] for each in listed["tools"]]
 
 
 async def test_a_reload_that_changes_no_list_is_told_to_nobody(folder):
-    async with served(project(folder, OFFERS)) as site:
-        async with client(site.url, "handshake") as raw, _listening(raw) as told:
-            more = "prompts: {p: {text: Hello.}}"
-            (folder / "tools.d" / "more.yaml").write_text(more)
-            await site.runtime.reload()
-            message = await asyncio.wait_for(anext(told), 5)
+    async with (
+        served(project(folder, OFFERS)) as site,
+        client(site.url, "handshake") as raw,
+        _listening(raw) as told,
+    ):
+        more = "prompts: {p: {text: Hello.}}"
+        (folder / "tools.d" / "more.yaml").write_text(more)
+        await site.runtime.reload()
+        message = await asyncio.wait_for(anext(told), 5)
 
     assert message["method"] == "notifications/prompts/list_changed"
 
@@ -96,14 +102,16 @@ async def test_a_toolset_has_an_endpoint_of_its_own(folder, era):
 
 @ERAS
 async def test_what_was_too_long_is_read_as_a_resource(folder, era):
-    async with served(project(folder, OFFERS), caller=Caller("ann")) as site:
-        async with client(site.url, era) as raw:
-            cut = (await raw.call("long")).result
-            link = next(each for each in cut["content"] if each["type"] == "resource_link")
-            whole = (await raw.ask("resources/read", {"uri": link["uri"]})).result
-            site.app.caller = Caller("bob")
-            async with client(site.url, era) as other:
-                stolen = await other.ask("resources/read", {"uri": link["uri"]})
+    async with (
+        served(project(folder, OFFERS), caller=Caller("ann")) as site,
+        client(site.url, era) as raw,
+    ):
+        cut = (await raw.call("long")).result
+        link = next(each for each in cut["content"] if each["type"] == "resource_link")
+        whole = (await raw.ask("resources/read", {"uri": link["uri"]})).result
+        site.app.caller = Caller("bob")
+        async with client(site.url, era) as other:
+            stolen = await other.ask("resources/read", {"uri": link["uri"]})
 
     assert cut["isError"] is False
     assert whole["contents"][0]["text"].split() == [str(each) for each in range(1, 20001)]
@@ -136,7 +144,7 @@ async def test_equal_ids_of_many_sessions_never_meet(folder):
         raws = [await each.__aenter__() for each in clients]
         try:
             calls = [
-                raw.ask("tools/call", {"name": "add", "arguments": {"a": at, "b": nth}}, id=nth)
+                raw.ask("tools/call", {"name": "add", "arguments": {"a": at, "b": nth}}, id_=nth)
                 for nth in range(20)
                 for at, raw in enumerate(raws)
             ]

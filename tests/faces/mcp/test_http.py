@@ -142,7 +142,7 @@ async def test_ping_and_the_level_of_the_log_in_the_handshake_era(folder):
 async def test_a_request_that_is_called_off_kills_what_it_started(folder):
     async with served(project(folder)) as site, client(site.url, "handshake") as raw:
         asked = asyncio.ensure_future(
-            raw.ask("tools/call", {"name": "wait", "arguments": {"seconds": 30.25}}, id=77)
+            raw.ask("tools/call", {"name": "wait", "arguments": {"seconds": 30.25}}, id_=77)
         )
         await _started("30.25")
         assert await raw.tell("notifications/cancelled", {"requestId": 77}) == 202
@@ -168,9 +168,9 @@ async def test_a_modern_client_that_goes_ends_its_call(folder):
 async def test_an_id_that_is_running_already_is_refused(folder):
     async with served(project(folder)) as site, client(site.url, "handshake") as raw:
         params = {"name": "slow", "arguments": {"seconds": 0.2}}
-        first = asyncio.ensure_future(raw.ask("tools/call", params, id="same"))
+        first = asyncio.ensure_future(raw.ask("tools/call", params, id_="same"))
         await asyncio.sleep(0.1)
-        second = await raw.ask("tools/call", params, id="same")
+        second = await raw.ask("tools/call", params, id_="same")
 
         assert second.error["code"] == -32600
         assert (await first).result["isError"] is False
@@ -220,14 +220,16 @@ async def test_a_key_that_stands_twice_in_arguments_is_refused_with_its_id(folde
 async def test_a_session_is_its_callers_alone(folder):
     from toolrt import Caller
 
-    async with served(project(folder), caller=Caller("ann")) as site:
-        async with client(site.url, "handshake") as raw:
-            site.app.caller = Caller("bob")
-            stolen = await raw.ask("tools/list")
-            site.app.caller = Caller("ann")
-            own = await raw.ask("tools/list")
-            ended = await raw.http.delete(site.url, headers=raw.session)
-            over = await raw.ask("tools/list")
+    async with (
+        served(project(folder), caller=Caller("ann")) as site,
+        client(site.url, "handshake") as raw,
+    ):
+        site.app.caller = Caller("bob")
+        stolen = await raw.ask("tools/list")
+        site.app.caller = Caller("ann")
+        own = await raw.ask("tools/list")
+        ended = await raw.http.delete(site.url, headers=raw.session)
+        over = await raw.ask("tools/list")
 
     assert stolen.status == 404
     assert own.status == 200

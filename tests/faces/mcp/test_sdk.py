@@ -59,3 +59,28 @@ async def test_a_client_is_asked_what_a_tool_wants_to_know(folder, mode):
 
     assert hello.content[0].text == "hello Ann"
     assert poem.content[0].text == "roses"
+
+
+@MODES
+async def test_a_client_lists_and_calls_over_stdio(folder, mode):
+    import sys
+
+    from mcp import StdioServerParameters, types
+
+    async def elicit(_context, params):
+        fields = {"decision": "approve"} if "pay" in params.message else {"name": "Ann"}
+        return types.ElicitResult(action="accept", content=fields)
+
+    arguments = ["-m", "toolrt", "-p", str(project(folder)), "serve", "--stdio"]
+    started = StdioServerParameters(command=sys.executable, args=arguments)
+    async with mcp.Client(started, mode=mode, elicitation_callback=elicit) as client:
+        listed = await client.list_tools()
+        called = await client.call_tool("add", {"a": 2, "b": 3})
+        hello = await client.call_tool("hello", {})
+        paid = await client.call_tool("pay", {})
+
+    assert "point" in [each.name for each in listed.tools]
+    assert called.content[0].text == "5"
+    assert hello.content[0].text == "hello Ann"
+    assert paid.content[0].text.strip() == "paid"
+    assert (folder / "paid.txt").read_text() == "paid\n"

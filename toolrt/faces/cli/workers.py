@@ -1,8 +1,8 @@
 """`toolrt serve --workers N`: processes that share one port, and the one that keeps them.
 
 Each opens the project for itself, after the fork: no store, thread or connection is shared. What
-one of them reloads, the others reload. A worker that dies is started again; where it cannot even start,
-all of them end with its status.
+one reloads, the others reload. A worker that dies is started again; where it cannot even start, all
+of them end with its status.
 """
 
 import asyncio

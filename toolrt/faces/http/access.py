@@ -12,6 +12,7 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Final
 
 from toolrt.core.calls import MAY_CALL, Caller
+from toolrt.core.errors import ProjectError
 from toolrt.core.redaction import Secret
 from toolrt.faces.http.problems import forbidden, unauthorized
 from toolrt.faces.http.wire import Head
@@ -117,12 +118,18 @@ class Access:
         self._take_jwt(auth.jwt if auth is not None else None)
 
     def _take_jwt(self, jwt: Jwt | None) -> None:
+        """Believe this issuer, or none. Raises ProjectError where its tokens cannot be checked."""
+        if jwt is not None and self._tokens is not None and self._tokens.jwt == jwt:
+            return
+        self._tokens = None
         if jwt is None:
-            self._tokens = None
-        elif self._tokens is None or self._tokens.jwt != jwt:
+            return
+        try:
             from toolrt.faces.http.tokens import Tokens  # noqa: PLC0415 - few projects have them
-
-            self._tokens = Tokens(jwt, self._runtime.project)
+        except ModuleNotFoundError as error:
+            message = "`serve.auth.jwt` needs a library that is not installed"
+            raise ProjectError(message, hint="pip install 'toolrt[jwt]'") from error
+        self._tokens = Tokens(jwt, self._runtime.project)
 
     async def _proven(self, proof: bytes) -> Known:
         scheme, _, key = proof.partition(b" ")
@@ -146,7 +153,7 @@ class Access:
         return known
 
     async def _of_token(self, key: bytes) -> Known:
-        if self._tokens is None or key.count(b".") != 2:  # noqa: PLR2004 - head.claims.signature
+        if self._tokens is None or key.count(b".") != 2 or not key.isascii():  # noqa: PLR2004 - head.claims.signature
             raise unauthorized("nobody has this key", _HINT, "invalid_token")
         claims = await self._tokens.claims(key)
         ends = float(claims["exp"])

@@ -30,11 +30,12 @@ _MOST_HEAD: Final = 64 * 1024
 
 class Connection(HttpToolsProtocol):
     """One connection; `since` is when the request began that is still arriving, in seconds of the
-    loop, `heard` when something of it came last.
+    loop, `heard` when something of it came last, `stuck` since when nobody reads the answer.
     """
 
     since: float | None = None
     heard: float = 0.0
+    stuck: float | None = None
     running: asyncio.Task[None] | None = None
     current: RequestResponseCycle | None = None
     is_head: bool = False
@@ -98,6 +99,14 @@ class Connection(HttpToolsProtocol):
         if self.pipeline:
             self._start_asgi_task(*self.pipeline.pop())
 
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        self.stuck = self.loop.time()
+
+    def resume_writing(self) -> None:
+        super().resume_writing()
+        self.stuck = None
+
     def connection_lost(self, exc: Exception | None) -> None:
         cycle = self.current
         super().connection_lost(exc)
@@ -115,6 +124,8 @@ class Connection(HttpToolsProtocol):
 
     def is_late(self, now: float) -> bool:
         """Whether what should arrive does not."""
+        if self.stuck is not None and now - self.stuck > _WHOLE_S:
+            return True
         if self.flow.read_paused:
             return False
         if self.since is None:

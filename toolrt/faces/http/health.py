@@ -11,7 +11,7 @@ from toolrt.faces.http.problems import ProblemError
 from toolrt.faces.http.site import Site
 
 PROBES = frozenset({b"/healthz", b"/readyz"})
-_PROMETHEUS = "text/plain; version=0.0.4; charset=utf-8"
+_PROMETHEUS = "text/plain; version=1.0.0; charset=utf-8"
 
 
 def routes(site: Site) -> list[Route]:

@@ -37,7 +37,7 @@ _MOST_BYTES: Final = 1 << 20
 _MOST_WAIT_S: Final = 600.0
 _LOOK_S: Final = 0.1
 _PATIENCE_S: Final = 30.0
-_LEASE_S: Final = 300.0
+_LEASE_S: Final = 900.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,10 +107,10 @@ class _Calls:
             message = "Idempotency-Key has 1 to 255 characters of ASCII, and no spaces"
             raise ProblemError(400, "bad-request", message, hint="send a UUID")
         call, owner = self._call(wanted, key), secrets.token_hex(16)
-        found = await self._begun(call, owner)
+        found = await self._begun(call, owner, _LEASE_S + wanted.wait_s)
         if found.standing != "begun":
             return _answered(found)
-        if found.is_again:
+        if found.is_again and not self._may_repeat(wanted.tool):
             await self._store.leave_open(call, owner)
             raise _unknown()
         task = asyncio.create_task(self._kept(wanted, call, owner))
@@ -124,11 +124,16 @@ class _Calls:
         arguments = hidden(canonical_json(wanted.arguments))
         return KeyedCall(f"POST {wanted.tool}", caller.tenant or "", hidden(whose + key), arguments)
 
-    async def _begun(self, call: KeyedCall, owner: str) -> "Found":
+    def _may_repeat(self, tool: str) -> bool:
+        """Whether made twice it does no more than made once."""
+        entry = self._site.runtime.snapshot.tools.get(tool)
+        return entry is not None and entry.may_repeat
+
+    async def _begun(self, call: KeyedCall, owner: str, lease_s: float) -> "Found":
         """How the key stands; a call that runs is waited for."""
         ends = asyncio.get_running_loop().time() + _PATIENCE_S
         while True:
-            found = await self._store.begin(call, owner, _LEASE_S)
+            found = await self._store.begin(call, owner, lease_s)
             if found.standing != "running" or asyncio.get_running_loop().time() >= ends:
                 return found
             await asyncio.sleep(_LOOK_S)

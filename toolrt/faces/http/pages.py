@@ -6,16 +6,20 @@ from base64 import b64encode
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from starlette.responses import HTMLResponse, Response
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
 
 _FOLDER: Final = Path(__file__).parent / "pages"
 
 
 @cache
-def _environment() -> Environment:
+def _environment() -> "Environment":
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined  # noqa: PLC0415 - few servers show pages
+
     return Environment(
         loader=FileSystemLoader(_FOLDER),
         autoescape=True,

@@ -55,7 +55,7 @@ class Calls:
         if shelved.may_wait:
             return await self.at_length(message, peer, shelved, arguments)
         result = await self._runtime.call(shelved.entry.name, arguments, peer.caller, progress)
-        return answer(message.id, result_of(_known(result), shelved, peer.era))
+        return answer(message.id, result_of(_known(result, shelved), shelved, peer.era))
 
     async def at_length(
         self,
@@ -70,7 +70,7 @@ class Calls:
 
         def finished(result: ToolResult) -> dict[str, Any]:
             _refuse_lacking(result, era)
-            return finish(result) if finish else result_of(_known(result), shelved, era)
+            return finish(result) if finish else result_of(_known(result, shelved), shelved, era)
 
         def begun(line: Line) -> Awaitable[ToolResult]:
             return self._whole(shelved, arguments, line)
@@ -155,7 +155,7 @@ class Calls:
         seen = [each.wire for each in shelf.seen_by(peer.caller)]
         hint = did_you_mean(name, seen) or "list the tools to see what there is"
         refused = RefusedError(f"there is no tool `{name[:100]}`", code="unknown-tool", hint=hint)
-        raise _wrong(self._runtime.refuse(name, refused, peer.caller))
+        raise _wrong(words_of(self._runtime.refuse(name, refused, peer.caller)))
 
 
 class Progresses:
@@ -206,15 +206,15 @@ def _may_repeat(shelved: Shelved) -> bool:
     return entry.effect == "read" or entry.may_repeat
 
 
-def _known(result: ToolResult) -> ToolResult:
+def _known(result: ToolResult, shelved: Shelved) -> ToolResult:
     """The same. Raises Wrong where there is no such tool for this caller."""
     if result.error is not None and result.error.code == "unknown-tool":
-        raise _wrong(result)
+        raise _wrong(shelved.names.told(words_of(result)))
     return result
 
 
-def _wrong(result: ToolResult) -> Wrong:
-    return Wrong(INVALID_PARAMS, words_of(result).replace("\n", "; "))
+def _wrong(words: str) -> Wrong:
+    return Wrong(INVALID_PARAMS, words.replace("\n", "; "))
 
 
 def _refuse_lacking(result: ToolResult, era: Era) -> None:

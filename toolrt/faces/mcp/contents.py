@@ -33,7 +33,8 @@ def result_of(result: ToolResult, shelved: Shelved, era: Era) -> dict[str, Any]:
     elif result.status == "partial":
         made = _partial(result, shelved, era)
     else:
-        made = {"content": [{"type": "text", "text": words_of(result)}], "isError": True}
+        words = shelved.names.told(words_of(result))
+        made = {"content": [{"type": "text", "text": words}], "isError": True}
     meta: dict[str, Any] = {"toolrt/call_id": result.call_id}
     if result.status != "success":
         meta["toolrt/status"] = result.status

@@ -28,7 +28,7 @@ _MOST = 16 * 1024 * 1024
 _STDIN = 0
 
 Kept = Mapping[str, Any]
-"""What was told: `initialize` without its version, `discover`, `tools` by era; and of which files."""
+"""What was told: `initialize` without its version, `discover`, `tools` by era; of which `files`."""
 
 
 @dataclass(slots=True)
@@ -77,7 +77,7 @@ def _taken_stdin() -> int:
 def _kept(named: str | None) -> Kept | None:
     """What the client of the last start was told, if it holds still."""
     root = _root(Path(named or "."))
-    if root is None:
+    if root is None or (named and root != Path(named).resolve()):
         return None
     try:
         number = os.open(root / FILE, os.O_RDONLY | os.O_NOFOLLOW)

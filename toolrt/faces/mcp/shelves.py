@@ -11,7 +11,7 @@ from typing import Any
 from toolrt.catalog.snapshot import Snapshot, ToolEntry
 from toolrt.core.calls import Caller, Invocation
 from toolrt.core.clock import SystemClock
-from toolrt.dialects.names import LONGEST_MCP, wire_name
+from toolrt.dialects.names import LONGEST_MCP, WireNames, wire_name
 from toolrt.faces.mcp.eras import Era
 from toolrt.manifest.offers import Toolset
 from toolrt.pipeline.stages.find import is_visible
@@ -25,9 +25,9 @@ class Shelved:
     """A tool as MCP clients call it.
 
     `may_wait` says that a call of it may have to ask somebody, and so may outlast its request;
-    `is_instant`, that it waits for nothing at all. `is_wrapped` says that its values are no objects,
-    and that clients of old get them in one. `mirrored` are the arguments that clients repeat in
-    headers: where each is, by its header.
+    `is_instant`, that it waits for nothing at all. `is_wrapped` says that its values are no
+    objects, and that clients of old get them in one. `mirrored` are the arguments that clients
+    repeat in headers: where each is, by its header. `names` are those of all tools here.
     """
 
     wire: str
@@ -37,6 +37,7 @@ class Shelved:
     is_wrapped: bool
     mirrored: Mapping[bytes, tuple[str, ...]]
     is_instant: bool
+    names: WireNames
 
 
 class Shelf:
@@ -44,8 +45,9 @@ class Shelf:
 
     def __init__(self, snapshot: Snapshot, is_offered: Callable[[str], bool]) -> None:
         self.snapshot = snapshot
-        offered = (each for each in snapshot.tools.values() if is_offered(each.name))
-        self.tools = {made.wire: made for made in map(_shelved, offered)}
+        offered = [each for each in snapshot.tools.values() if is_offered(each.name)]
+        names = WireNames((each.name for each in offered), LONGEST_MCP)
+        self.tools = {made.wire: made for made in (_shelved(each, names) for each in offered)}
         self.has_mirrored = any(each.mirrored for each in self.tools.values())
         self.is_same_for_all = not any(_may_hide(each.entry) for each in self.tools.values())
 
@@ -83,18 +85,19 @@ def document(shelved: Shelved, era: Era) -> dict[str, Any]:
     return made
 
 
-def _shelved(entry: ToolEntry) -> Shelved:
+def _shelved(entry: ToolEntry, names: WireNames) -> Shelved:
     schema = entry.output_schema
     mirrored = dict(_mirrored(entry.input_schema))
     is_shown = schema is not None and entry.shaping.to != "user"
     return Shelved(
-        wire_name(entry.name, LONGEST_MCP),
+        names.wire(entry.name),
         entry,
         _may_wait(entry),
         is_shown,
         schema is not None and schema.get("type") != "object",
         mirrored,
         is_instant=entry.kind == "python" and not _may_wait(entry) and not mirrored,
+        names=names,
     )
 
 
