@@ -30,7 +30,7 @@ from toolrt.pipeline.gateway import Gateway
 from toolrt.pipeline.reasking import asked_anew, is_other_question
 from toolrt.pipeline.refusing import keeping_sealed, told_safely
 from toolrt.pipeline.resolving import resolved
-from toolrt.pipeline.said import asked_of, edit_of, new_grant
+from toolrt.pipeline.said import asked_of, decision_of, edit_of, new_grant
 from toolrt.pipeline.supplying import supplied_text
 from toolrt.pipeline.viewing import Viewed, masked_grant, viewed
 from toolrt.policy.callers import check_caller, check_text
@@ -158,7 +158,7 @@ class Approvals:
             if edited.code is not None:
                 return edited
             record = edited.record
-        said = replace(self._said(record, by, "approve", note), outcome=outcome)
+        said = decision_of(record, by, self._channel, "approve", note=note, outcome=outcome)
         moved = await self._decide(record, by, said, standing)
         if is_edit and moved.code == "access-denied":  # the edit was made, by who might decide then
             return Moved(moved.record, message=f"your yes does not count: {moved.message}")
@@ -171,7 +171,8 @@ class Approvals:
         check_text(note, "the note")
         record = await self.get(prefix, by)
         by = self._decider(by, record.tenant)
-        moved = await self._decide(record, by, self._said(record, by, "deny", note))
+        said = decision_of(record, by, self._channel, "deny", note=note)
+        moved = await self._decide(record, by, said)
         return await self._counted(moved, by)
 
     @told_safely
@@ -300,11 +301,6 @@ class Approvals:
         whose = missing(record, await self._questions.needs(record), by)
         hint = f"it waits for {whose}" if whose else None
         raise RefusedError(f"`{record.tool}`: {moved.message}", code=moved.code, hint=hint)
-
-    def _said(
-        self, record: Approval, by: Caller, verdict: Literal["approve", "deny"], note: str | None
-    ) -> NewDecision:
-        return NewDecision(by.principal, by.roles, self._channel, verdict, note, record.final_hash)
 
     async def _edited(
         self, record: Approval, entry: ToolEntry, checked: Invocation, by: Caller
