@@ -3,7 +3,6 @@
 The long lanes of `make soak` write much, and to the disk.
 """
 
-import gc
 import os
 import tempfile
 from collections.abc import Iterator
@@ -33,12 +32,6 @@ def _is_good(place: Path) -> bool:
 DISK = tempfile.gettempdir()
 if not {"TMPDIR", "TOOLRT_SOAK"} & os.environ.keys() and _is_good(MEMORY):
     tempfile.tempdir = str(MEMORY)
-
-
-def pytest_collection_finish() -> None:
-    """The tests themselves live to the end: no search for garbage has to look at them again."""
-    gc.collect()
-    gc.freeze()
 
 
 @pytest.fixture
