@@ -4,6 +4,7 @@ The long lanes of `make soak` write much, and to the disk.
 """
 
 import os
+import shutil
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -31,7 +32,14 @@ def _is_good(place: Path) -> bool:
 
 DISK = tempfile.gettempdir()
 if not {"TMPDIR", "TOOLRT_SOAK"} & os.environ.keys() and _is_good(MEMORY):
-    tempfile.tempdir = str(MEMORY)
+    os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(MEMORY))  # of `tmp_path`
+    tempfile.tempdir = tempfile.mkdtemp(prefix="toolrt-tests-", dir=MEMORY)
+
+
+def pytest_unconfigure() -> None:
+    """What tests and killed children have left goes with the run."""
+    if tempfile.tempdir != DISK:
+        shutil.rmtree(tempfile.gettempdir(), ignore_errors=True)
 
 
 @pytest.fixture
