@@ -1,7 +1,10 @@
-"""What every test may use, and where it works: in memory, where what is written is soon safe."""
+"""What every test may use, and where it works: in memory, where what is written is soon safe.
 
-import gc
+The long lanes of `make soak` write much, and to the disk.
+"""
+
 import os
+import shutil
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,7 +16,6 @@ MEMORY = Path("/dev/shm")
 ROOM = 1 << 30
 """Bytes that must be free there for all that tests write."""
 
-gc.disable()  # until all is collected; see below
 hypothesis.settings.register_profile("any machine", deadline=None)
 hypothesis.settings.load_profile("any machine")
 
@@ -29,15 +31,15 @@ def _is_good(place: Path) -> bool:
 
 
 DISK = tempfile.gettempdir()
-if "TMPDIR" not in os.environ and _is_good(MEMORY):
-    tempfile.tempdir = str(MEMORY)
+if not {"TMPDIR", "TOOLRT_SOAK"} & os.environ.keys() and _is_good(MEMORY):
+    os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(MEMORY))  # of `tmp_path`
+    tempfile.tempdir = tempfile.mkdtemp(prefix="toolrt-tests-", dir=MEMORY)
 
 
-def pytest_collection_finish() -> None:
-    """The tests themselves live to the end: no search for garbage has to look at them again."""
-    gc.collect()
-    gc.freeze()
-    gc.enable()
+def pytest_unconfigure() -> None:
+    """What tests and killed children have left goes with the run."""
+    if tempfile.tempdir != DISK:
+        shutil.rmtree(tempfile.gettempdir(), ignore_errors=True)
 
 
 @pytest.fixture

@@ -5,7 +5,6 @@ what was there before. The clock decides only whether somebody was let go who wo
 waited for longer than `AT_ONCE_S`; such tests carry the marker `realtime`.
 """
 
-import gc
 import re
 from contextlib import suppress
 from pathlib import Path
@@ -15,10 +14,13 @@ AT_ONCE_S = 4.0
 
 
 class Memory:
-    """How many bytes this process takes at its peak beyond what it took when this was made."""
+    """How many bytes this process takes at its peak beyond what it took when this was made.
+
+    No garbage is collected first: that would take long among thousands of tests, and what it freed
+    would be there to be taken unseen.
+    """
 
     def __init__(self):
-        gc.collect()
         with suppress(OSError):
             Path("/proc/self/clear_refs").write_text("5")  # from here on the peak is ours
         self._before = status_of("self", "VmRSS")

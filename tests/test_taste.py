@@ -21,7 +21,7 @@ BANNED_SUFFIXES = (
 
 BROAD_EXCEPTS = {
     ("bindings/python_calls.py", "AtOnce.call"): "the call into user code",
-    ("pipeline/stages/attempt.py", "_Trying._direct"): "the call into user code",
+    ("pipeline/stages/attempt.py", "_Trying._direct.direct"): "the call into user code",
     ("bindings/python_calls.py", "Inline.call"): "the call into user code",
     ("bindings/python_calls.py", "Linked.prepared"): "the validators of user code",
     ("bindings/python_calls.py", "OnLoop.begin"): "the call into user code",

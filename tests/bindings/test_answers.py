@@ -4,7 +4,7 @@ import sys
 import httpx
 import pytest
 
-from toolrt.bindings.answers import decode
+from toolrt.bindings.answers import MOST_VALUES, decode
 from toolrt.core.errors import BindingError
 from toolrt.testing import open_files
 
@@ -40,6 +40,7 @@ def test_bytes_are_read_as_the_manifest_says(output, data, value):
         ("json", b"9" * 5000, "a number in it is out of range"),
         ("json", b"[" * 100_000, "nested deeper than 200 levels"),
         ("json", b"[" * 201 + b"]" * 201, "nested deeper than 200 levels"),
+        ("json", b"[" + b"[]," * MOST_VALUES + b"1]", "it has more than 1,000,000 values"),
         ("json", b'{"\\ud800":' * 900 + b"1" + b"}" * 900, "nested deeper than 200 levels"),
         ("jsonl", b"1\n" + b"[" * 500 + b"]" * 500, "nested deeper than 200 levels"),
         ("jsonl", b"1\n{\n", "not JSON in line 2"),
@@ -120,3 +121,8 @@ async def test_answers_of_every_kind_may_be_200_levels_deep_and_no_more(tool, ma
     for failed in (one_more, many_more):
         assert failed.error.code == "bad-response"
         assert "nested deeper than 200 levels" in failed.error.message
+
+
+def test_signs_of_json_in_a_text_are_no_values():
+    text = "[,{" * (MOST_VALUES // 2)
+    assert decode("json", json.dumps({"a": text}).encode()) == {"a": text}

@@ -37,6 +37,18 @@ def test_r39_a_path_is_one_in_json_within_json_within_a_text(times):
     assert json.loads(text(written)) == json.loads(masked)
 
 
+def test_r39_a_path_leads_into_a_text_that_is_json():
+    redactions = compile_redactions(["owner.mail"], [])
+    inner = json.dumps({"mail": "a@b", "name": "Ann"})
+    masked = json.dumps({"mail": "***", "name": "Ann"})
+    answer = {"owner": inner, "other": inner, "all": json.dumps({"owner": [inner], "b": inner})}
+
+    shown = redactions.value(answer)
+
+    assert (shown["owner"], shown["other"]) == (masked, inner)
+    assert json.loads(shown["all"]) == {"owner": [masked], "b": inner}
+
+
 @pytest.mark.parametrize(
     ("written", "shown"),
     [

@@ -262,7 +262,7 @@ def test_what_was_edited_is_shown_again_before_a_key_decides(invoke, terminal, p
     invoke("approvals", "approve", approval, "--edit", "amount=7")
     watching.until("it is pending by now")
 
-    assert "amount: 7" in watching.until("another is needed")
+    assert "amount: 7" in watching.until("once it is approved")
 
 
 def test_what_is_asked_for_is_prompted_on_a_terminal(invoke, terminal):

@@ -140,3 +140,25 @@ def test_words_that_nothing_is_called_by_are_wrong_usage(invoke, words):
 
     assert (refused.exit_code, refused.stdout) == (2, ""), refused.stderr
     assert "internal" not in refused.stderr
+
+
+def altered(project, change):
+    """A row that somebody changed who may write the file."""
+    with closing(sqlite3.connect(project / ".toolrt" / "state.db")) as connection:
+        connection.execute(f"UPDATE approvals SET {change}")
+        connection.commit()
+
+
+@pytest.mark.parametrize("change", ["view = '{}'", "fields = '[]'", "reason = 'all is well'"])
+def test_a12_a_row_that_was_changed_by_hand_is_shown_as_one(invoke, project, asked, change):
+    assert document(invoke("approvals", "show", asked, "-o", "json"))["altered"] is False
+    altered(project, change)
+
+    shown = invoke("approvals", "show", asked)
+    said = "its row was changed by hand: nobody can say yes to it, and it runs nothing"
+    assert f"altered   {said}\n" in shown.stdout
+    assert shown.stderr == f"try: toolrt approvals cancel {asked[:8]}\n"
+    assert document(invoke("approvals", "show", asked, "-o", "json"))["altered"] is True
+    refused = invoke("approvals", "approve", asked, "--result", "1")
+    assert "error[approval-mismatch]: ring: its row was changed by hand" in refused.stderr
+    assert invoke("approvals", "cancel", asked).exit_code == 0

@@ -306,6 +306,23 @@ def test_an_interrupted_call_ends_with_130_and_leaves_nothing_behind(project, nu
     wait_until(lambda: not is_running(seconds))
 
 
+def test_a_batch_that_is_called_off_says_how_far_it_came(project):
+    seconds = f"3{os.getpid()}.9"
+    nap = {"tool": "t.nap", "arguments": {"seconds": float(seconds)}}
+    calls = [{"tool": "t.echo", "arguments": {"text": "a"}}, nap, nap]
+    (project / "calls.json").write_text(json.dumps(calls))
+    process = subprocess.Popen(
+        [sys.executable, "-m", "toolrt", "run", "--batch", "calls.json", "--serial"],
+        cwd=project, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    wait_until(lambda: is_running(seconds))
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=10)
+
+    assert (process.returncode, out) == (130, "")
+    assert err == "1 of 3 calls were over by then: toolrt history list\ninterrupted\n"
+
+
 def is_running(argument):
     return any(
         words[0].endswith(b"sleep") and argument.encode() in words for words in command_lines()

@@ -168,3 +168,7 @@ def test_without_a_tool_and_a_batch_the_tool_is_missing(invoke):
 
 def test_every_status_of_a_call_has_its_place_in_the_order():
     assert {Exit(status) for status in CODES.values()} | {Exit.OK, Exit.PAUSED} == set(WORST_FIRST)
+
+
+def test_a_file_that_begins_with_a_byte_order_mark_is_read(batch):
+    assert batch(f"\ufeff{LIST}").exit_code == 0

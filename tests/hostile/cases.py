@@ -506,9 +506,10 @@ def _a_more() -> Iterator[Case]:
         "history and braces": "!! {a,b} ~+ [a-z] ?",
     }
     for title, text in literal.items():
-        yield Case(f"A+ {title}", "say", "LIT", {"q": text}, data=text)
+        shown = _without_unseen(text)
+        yield Case(f"A+ {title}", "say", "LIT", {"q": text}, data=shown)
         yield Case(
-            f"A+ {title}, script", "script", "LIT", {"q": text}, data=f"{text}/{text}/{text}"
+            f"A+ {title}, script", "script", "LIT", {"q": text}, data=f"{shown}/{shown}/{shown}"
         )
     yield Case("A+ negative number", "bare_number", "LIT", {"q": -5}, data="-5|")
     yield Case("A+ nothing after an option", "bare_option", "LIT", {"q": ""}, data="-o||")

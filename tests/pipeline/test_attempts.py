@@ -220,6 +220,21 @@ async def test_e8_a_dead_target_costs_at_most_a_fifth_more_attempts():
     assert result.error.details["retry_budget"] == "empty"
 
 
+async def test_e8_a_target_and_a_tool_of_one_name_have_budgets_of_their_own():
+    text = """
+        targets: {shop: {url: "http://127.0.0.1:9"}}
+        tools:
+          shop: {description: Shops., effect: read, http: "http://127.0.0.1:9/x"}
+          look: {description: Looks., effect: read, http: {target: shop, url: /x}}
+          list: {description: Lists., effect: read, http: {target: shop, url: /y}}
+        """
+    async with open_files({"tools.d/t.yaml": text}) as rt:
+        look, list_, shop = (rt.snapshot.tools[name] for name in ("look", "list", "shop"))
+        of = rt._gateway._equipment.budgets.of
+        assert of(look.target, look.name) is of(list_.target, list_.name)
+        assert of(look.target, look.name) is not of(shop.target, shop.name)
+
+
 async def test_e8_successes_fill_the_budget_again():
     async with opened() as (rt, _):
         with stubbed(rt, {"read": Script(status(500))}):

@@ -2,6 +2,7 @@
 
 import asyncio
 import sqlite3
+import time
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -265,14 +266,18 @@ def pay(invoice: str, call: toolrt.Context) -> str:
 """
 
 
+def wait_for(path: Path) -> None:
+    while not path.exists():
+        time.sleep(0.005)
+
+
 @pytest.mark.parametrize("how", ["late", "cancelled"])
 async def test_e11_what_still_runs_in_its_thread_is_under_way(folder, how):
     write_files(folder, {"tools.d/t.yaml": STUCK, "stuck.py": STUCK_CODE})
     async with open_project(folder) as rt:
         first = asyncio.ensure_future(rt.call("pay", {"invoice": "A"}))
         if how == "cancelled":
-            while not (folder / "runs").exists():
-                await asyncio.sleep(0.005)
+            await asyncio.to_thread(wait_for, folder / "runs")
             first.cancel()
         await asyncio.wait([first])
         again = await rt.call("pay", {"invoice": "A"})

@@ -95,7 +95,10 @@ async def test_u52_calls_of_no_tool_count_and_come_to_an_end():
 
 
 async def test_u52_calls_of_tools_that_cannot_run_count():
-    tools = TOOLS + '  out: {description: Out., command: {argv: [cat], stdin: "${env:NOT_THERE}"}, effect: read}\n'
+    tools = (
+        TOOLS
+        + '  out: {description: Out., command: {argv: [cat], stdin: "${env:NOT_THERE}"}, effect: read}\n'
+    )
     async with open_files(files("{max_calls: 2}", tools=tools)) as runtime:
         assert await ends(runtime, "out", "out", "out") == ["unavailable", "unavailable", ALL]
 

@@ -255,6 +255,13 @@ async def test_r39_nothing_that_hides_keeps_a_pattern_or_a_field_from_being_mask
     assert list(failed.error.details.values()) == ["***", "***"]
 
 
+async def test_o1_a_credential_in_a_failure_is_masked_whatever_hides_in_it():
+    def fail():
+        raise ToolError("pass\u200bword=hunter2 at db\u200b://ann:hunter2@x/y")
+
+    assert (await result_of(fail)).error.message == "password=*** at db://***/y"
+
+
 @pytest.mark.parametrize("nothing", ["\u200b", " \u202e\n", "\U000e0041" * 3, {"a": "\u200b"}])
 async def test_m27_what_nobody_sees_is_nothing(nothing):
     select = "a" if isinstance(nothing, dict) else "'@'"

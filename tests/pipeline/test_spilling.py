@@ -5,10 +5,11 @@ import random
 import stat
 
 import pytest
+from pydantic_core import to_json
 
 from toolrt.core.calls import Caller
 from toolrt.core.errors import RefusedError
-from toolrt.core.results import ToolResult
+from toolrt.core.results import Failure, ToolResult
 from toolrt.pipeline.fitting import fitted
 from toolrt.stores import spills as store
 from toolrt.testing import open_files, stubbed
@@ -215,8 +216,43 @@ async def test_m30_of_a_batch_the_biggest_are_cut_until_it_fits(rt):
     assert made == await fitted(made, ANN, rt._state.memory.spills)
 
 
-async def test_m30_a_batch_of_what_cannot_be_cut_stays_as_it_is(rt):
-    results = [ToolResult("c", "t", "error", "x" * 300_000)]
+def bytes_of(results):
+    return sum(
+        len(each.text.encode())
+        + (0 if each.data is each.text or each.data is None else len(to_json(each.data)))
+        + (len(to_json(each.error.details)) if each.error else 0)
+        for each in results
+    )
+
+
+@pytest.mark.parametrize("count", [450, 999])
+@pytest.mark.parametrize("kind", ["text", "data", "failures", "details"])
+async def test_o7_many_small_results_fit_as_well(rt, count, kind):
+    text = "é" * 250
+    of = {
+        "text": lambda n: ToolResult(f"c{n}", "t", "success", text, text),
+        "data": lambda n: ToolResult(f"c{n}", "t", "success", "", {"of": text}),
+        "failures": lambda n: ToolResult(
+            f"c{n}", "t", "error", text * 9, error=Failure("conflict", text * 9, text)
+        ),
+        "details": lambda n: ToolResult(
+            f"c{n}", "t", "error", "no", error=Failure("conflict", "no", None, False, {"of": text})
+        ),
+    }
+    results = [of[kind](number) for number in range(count)]
+    made = await fitted(results, ANN, rt._state.memory.spills)
+
+    assert bytes_of(results) > 200_000 >= bytes_of(made)
+    assert bytes_of(made) > 80_000
+    assert made == await fitted(made, ANN, rt._state.memory.spills)
+    assert all(each.text == each.error.message for each in made if each.error)
+    if kind in {"text", "data"}:
+        whole = await read_on(rt, made[0].context["spilled"], 1000)
+        assert whole == (text if kind == "text" else to_json({"of": text}).decode())
+
+
+async def test_m30_a_pause_of_a_batch_stays_as_it_is(rt):
+    results = [ToolResult("c", "t", "paused", "x" * 300_000)]
 
     assert await fitted(results, ANN, rt._state.memory.spills) == results
 

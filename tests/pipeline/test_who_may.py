@@ -186,6 +186,28 @@ async def test_a17_where_identities_are_written_nobody_else_decides():
         assert (await runtime.approvals.get(approval)).state == "pending"
 
 
+@pytest.mark.parametrize("verb", ["cancel", "resolve", "run", "revoke"])
+@pytest.mark.parametrize("by", [Caller("zoe", may=MAY), Caller("ann", may=MAY)], ids=["zoe", "ann"])
+async def test_a17_where_identities_are_written_nobody_else_settles_anything(root, verb, by):
+    standing = Standing("pattern", 3600.0)
+    other = {"token_hash": "x", "principal": "bot", "may": ["call"]}
+    approval = await approved(root(ANN, BOSS, other), standing=standing)
+    async with toolrt.open(root(ANN, BOSS, other)) as runtime:
+        rt, (grant,) = runtime.approvals, await runtime.approvals.grants()
+        asked_ = await asked(runtime, Caller("bot"))
+        does = {
+            "cancel": lambda by: rt.cancel(asked_, by),
+            "resolve": lambda by: rt.resolve(asked_, by, "failed"),
+            "run": lambda by: rt.run(asked_, by=by),
+            "revoke": lambda by: rt.revoke(grant.id, by),
+        }[verb]
+        with pytest.raises(RefusedError, match="is not among those who may decide") as refused:
+            await does(by)
+        assert refused.value.code == "access-denied"
+        assert (await rt.get(approval)).state == "approved"
+        await does(boss)
+
+
 async def test_a17_a_role_that_identities_do_not_give_is_none():
     async with open_files(project(ANN, {**BOSS, "roles": []})) as runtime:
         approval = await asked(runtime)

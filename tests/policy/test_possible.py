@@ -172,3 +172,32 @@ def test_approval_beside_a_rule_that_does_not_ask_has_no_effect(decide):
 )
 def test_a_pattern_that_some_value_fits_is_in_order(when):
     assert told(when) == []
+
+
+@pytest.mark.parametrize(
+    ("when", "code", "message"),
+    [
+        ('now > timestamp("nope")', "invalid-condition", "this is no time"),
+        ('now > timestamp("2030-13-01T00:00:00Z")', "invalid-condition", "this is no time"),
+        ('now - duration("1x") > now', "invalid-duration", "this is no duration"),
+        ('now.getHours("Mars/Base") > 2', "invalid-condition", "this is no time zone"),
+        ('now.getDayOfWeek( "x" ) > 2', "invalid-condition", "this is no time zone"),
+    ],
+)
+def test_p9_a_literal_that_no_function_takes_is_an_error(when, code, message):
+    found = told(when)
+    assert [each[:3] for each in found] == [("error", code, message)]
+    assert found[0][3].startswith("write ")
+
+
+@pytest.mark.parametrize(
+    "when",
+    [
+        'now > timestamp("2030-01-31T12:00:00+02:00")',
+        'now - duration("1h30m") > timestamp("2030-01-31T12:00:00Z")',
+        'now.getHours("Europe/Berlin") > 2 && now.getHours("+02:00") > 2 && now.getHours("UTC") > 1',
+        'args.cur == "getHours(" || args.cur == "EUR"  // timestamp("nope")',
+    ],
+)
+def test_p9_times_and_zones_that_there_are_are_in_order(when):
+    assert [each for each in told(when) if each[1] != "unknown-value"] == []

@@ -19,6 +19,7 @@ def workspace(tmp_path):
 
 @pytest.fixture
 def enabled():
+    gc.unfreeze()
     gc.collect()
     yield
     gc.enable()

@@ -8,14 +8,19 @@ import json
 import math
 import re
 from collections.abc import Callable, Mapping
-from typing import Any, Literal, NoReturn
+from itertools import chain
+from typing import Any, Final, Literal, NoReturn
 
 from toolrt.core.errors import BindingError
 from toolrt.schemas.values import MAX_ANSWER_DEPTH, is_too_deep
 
 Output = Literal["text", "json", "jsonl", "lines", "csv", "xml", "sse"]
 
+MOST_VALUES: Final = 1_000_000
+"""More values in one JSON text keep the event loop from everything else for too long."""
+
 _EXCERPT = 200
+_CONTAINERS = frozenset({dict, list})
 _TOO_DEEP = f"it is nested deeper than {MAX_ANSWER_DEPTH} levels"
 _SURROGATE_ESCAPE = re.compile(r"\\u[dD][89a-fA-F]")
 
@@ -25,7 +30,8 @@ def decode(output: Output, data: bytes) -> Any:
     events, or the root of an XML document.
 
     Text, lines and events replace bytes that are not UTF-8; JSON must be UTF-8 and finite (RFC
-    8259) and nested at most MAX_ANSWER_DEPTH deep, and lone surrogates in it become U+FFFD.
+    8259), nested at most MAX_ANSWER_DEPTH deep, and of MOST_VALUES at most; lone surrogates in it
+    become U+FFFD.
     Raises BindingError `bad-response`.
     """
     return _READERS[output](data)
@@ -108,9 +114,22 @@ def _parse(text: str, data: bytes, wanted: str) -> Any:
         raise _unreadable(wanted, "a number in it is out of range", data) from None
     except RecursionError:
         raise _unreadable(wanted, _TOO_DEEP, data) from None
-    if text.count("[") + text.count("{") > MAX_ANSWER_DEPTH and is_too_deep(value):
+    containers = text.count("[") + text.count("{")
+    if containers + text.count(",") > MOST_VALUES and not _has_room(value):
+        raise _unreadable(wanted, f"it has more than {MOST_VALUES:,} values", data)
+    if containers > MAX_ANSWER_DEPTH and is_too_deep(value):
         raise _unreadable(wanted, _TOO_DEEP, data)
     return _whole(value) if _SURROGATE_ESCAPE.search(text) else value
+
+
+def _has_room(value: Any) -> bool:
+    """Whether there are no more than MOST_VALUES in it: signs of JSON stand in texts, too."""
+    left, level = MOST_VALUES, [value]
+    while level and left >= 0:
+        inside = [each.values() if type(each) is dict else each for each in level]
+        left -= sum(map(len, inside))
+        level = [each for each in chain.from_iterable(inside) if type(each) in _CONTAINERS]
+    return left >= 0
 
 
 def _unreadable(wanted: str, why: str, data: bytes) -> BindingError:

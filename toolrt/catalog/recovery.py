@@ -111,7 +111,8 @@ class RecourseCompiler:
     def _is_broken(self) -> bool:
         """Whether something is wrong already: what is left of it would be judged wrongly."""
         keys = {"fallback", "verify", "poll", "idempotency_key", "cache", "freshness"}
-        return any(each.path and each.path[0] in keys for each in self.faults)
+        errors = (each for each in self.faults if each.severity == "error")
+        return any(each.path and each.path[0] in keys for each in errors)
 
     def _fallback(self) -> Fallback | None:
         written = self.manifest.fallback

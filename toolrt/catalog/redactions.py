@@ -30,12 +30,12 @@ class Redactions:
     fields: Mapping[str, tuple[tuple[str, ...], ...]]
     patterns: tuple[Pattern, ...]
 
-    def text(self, text: str) -> str:
+    def text(self, text: str, above: tuple[str, ...] = ()) -> str:
         """`text` with every match masked, and every field that it writes as JSON; without what
         nobody sees, where that hid a match.
         """
         if self.fields and '"' in text and ":" in text and self._may_name_one(text):
-            text = masked_fields(text, self._is_field, self.text)
+            text = masked_fields(text, above, self._is_field, self.text)
         seen = bare(text)
         if seen is not text and any(pattern.is_in(seen) for pattern in self.patterns):
             text = seen
@@ -49,7 +49,7 @@ class Redactions:
         `above` are the names of the fields that it stands in, the nearest first.
         """
         if isinstance(value, str):
-            return self.text(value)
+            return self.text(value, above)
         if isinstance(value, dict):
             return {self.text(name): self._member(name, value[name], above) for name in value}
         if isinstance(value, list):
@@ -73,7 +73,7 @@ class Redactions:
         if "\\u" in text or " bytes left out " in text or bare(text) is not text:
             return True
         folded = text.casefold()
-        return any(name in folded for name in self.fields)
+        return any(f'{name}"' in folded or f"{name}\\" in folded for name in self.fields)
 
     def _is_matched(self, value: Any) -> bool:
         """Whether a number, as it is written, holds a match."""

@@ -13,10 +13,16 @@ from typing import Final
 from toolrt.core.redaction import MASK
 from toolrt.core.unseen import bare
 
-IsField = Callable[[str, tuple[str, ...], bool], bool]
-"""Whether a name, in small letters, is that of a field; above it stand these names, the nearest
-first, and where the last is true others that are not known.
+Names = tuple[str, ...]
+"""Those of the fields that something stands in, the nearest first, in small letters."""
+
+IsField = Callable[[str, Names, bool], bool]
+"""Whether a name is that of a field; above it stand these, and where the last is true others that
+are not known.
 """
+
+Inner = Callable[[str, Names], str]
+"""A text that stands in these fields, without what is to be masked in it."""
 
 _DEEPEST: Final = 64
 _MASKED: Final = f'"{MASK}"'
@@ -29,11 +35,11 @@ _SCALAR: Final = re.compile(r"(?![{\[\"])[^\s,{}\[\]]*")
 _LEFT_OUT: Final = re.compile(r"(\n?\[\.\.\. \d+ bytes left out \.\.\.\]\n?)")
 
 
-def masked_fields(text: str, is_field: IsField, inner: Callable[[str], str]) -> str:
-    """`text` with the values of its fields masked; `inner` is the same for a text within it."""
+def masked_fields(text: str, above: Names, is_field: IsField, inner: Inner) -> str:
+    """`text`, which stands in the fields `above`, with the values of its own fields masked."""
     pieces = _LEFT_OUT.split(text)
     is_torn = not text.lstrip().startswith(("{", "["))
-    reading = _Reading(is_field, inner, is_torn=is_torn)
+    reading = _Reading(above, is_field, inner, is_torn=is_torn)
     pieces[0] = reading.part(pieces[0])
     for at in range(2, len(pieces), 2):
         pieces[at] = reading.next_part(pieces[at])
@@ -43,7 +49,8 @@ def masked_fields(text: str, is_field: IsField, inner: Callable[[str], str]) -> 
 class _Reading:
     """What is known on the way: `_above` are the names of what is open, None in a list."""
 
-    def __init__(self, is_field: IsField, inner: Callable[[str], str], *, is_torn: bool) -> None:
+    def __init__(self, around: Names, is_field: IsField, inner: Inner, *, is_torn: bool) -> None:
+        self._around = around
         self._is_field = is_field
         self._inner = inner
         self._is_torn = is_torn
@@ -89,7 +96,7 @@ class _Reading:
             self._close()
         elif said[0] == '"' and '\\"' in said:
             inner = _read(said)
-            shown = self._inner(inner)
+            shown = self._inner(inner, self._names() if name is None else (name, *self._names()))
             return said if shown == inner else json.dumps(shown, ensure_ascii=False)
         return said
 
@@ -99,8 +106,9 @@ class _Reading:
         else:
             self._is_torn = True
 
-    def _names(self) -> tuple[str, ...]:
-        return tuple(name for name in reversed(self._above[-_DEEPEST:]) if name is not None)
+    def _names(self) -> Names:
+        within = (name for name in reversed(self._above[-_DEEPEST:]) if name is not None)
+        return (*within, *self._around)
 
     def _end_of_value(self, text: str, at: int) -> int:
         """Where the value ends that begins there: at the end of the text, where it was cut."""

@@ -10,6 +10,7 @@ from typing import Any
 
 from toolrt.core.disguises import SHORTEST
 from toolrt.core.redaction import MASK, Redactor
+from toolrt.core.unseen import bare
 
 Mask = Callable[[Any], Any]
 """A copy of a JSON value without what is sensitive; texts stay texts."""
@@ -28,7 +29,11 @@ def hiding(values: Iterable[Leaf]) -> Mask:
 
     def masked(text: str) -> str:
         text = redactor.text(text)
-        return words.sub(MASK, text) if words else text
+        if words is None:
+            return text
+        text = words.sub(MASK, text)
+        seen = bare(text)
+        return words.sub(MASK, seen) if words.search(seen) else text
 
     return lambda value: _without(redactor.value(value, masked), short)
 

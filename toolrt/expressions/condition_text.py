@@ -7,6 +7,7 @@ the schemas that are known.
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import Final, NamedTuple
 
 from toolrt.core.faults import Fault
 from toolrt.expressions.vocabulary import suggestion
@@ -28,6 +29,37 @@ _MATCHES = re.compile(r"\.\s*matches\s*\(\s*$")
 _CLOSED = re.compile(r"\s*\)")
 _HISTORY = re.compile(r"(?<![\w.])history\b")
 _CALLS = re.compile(r"history\s*\.\s*calls\s*\(\s*")
+
+
+class Tried(NamedTuple):
+    """A literal that some functions do not take: an expression that fails for those, and what is
+    said of it then; without a hint the reason of the library is one.
+    """
+
+    offset: int
+    expression: str
+    code: str
+    message: str
+    hint: str | None
+
+
+_NEAR: Final = 100
+"""Characters before a literal in which the name of its function is looked for."""
+_TRIED: Final = (
+    (_MATCHES, "''.matches({})", "invalid-pattern", "this regular expression is invalid", None),
+    (
+        re.compile(r"(?<![\w.])timestamp\s*\(\s*$"), "timestamp({})",
+        "invalid-condition", "this is no time", 'write timestamp("2030-01-31T12:00:00Z")',
+    ),
+    (
+        re.compile(r"(?<![\w.])duration\s*\(\s*$"), "duration({})",
+        "invalid-duration", "this is no duration", 'write duration("90s"), or 5m, 1h30m',
+    ),
+    (
+        re.compile(r"\.\s*get[A-Z]\w*\s*\(\s*$"), "timestamp(0).getHours({})",
+        "invalid-condition", "this is no time zone", 'write one such as "Europe/Berlin"',
+    ),
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,12 +96,15 @@ class ConditionText:
             text = text[:start] + "true" + _filled(text[start + 4 : end], " ") + text[end:]
         return text
 
-    def patterns(self) -> Iterator[tuple[int, str]]:
-        """The literal arguments of `matches`, as written, with their offsets."""
+    def tried(self) -> Iterator[Tried]:
+        """The literals that are all that some functions get, such as the patterns of `matches`."""
         for match in _LITERAL.finditer(self.text):
-            is_whole = _CLOSED.match(self.code, match.end())
-            if is_whole and _MATCHES.search(self.code, 0, match.start()):
-                yield match.start(), match[0]
+            if match["comment"] or not _CLOSED.match(self.code, match.end()):
+                continue
+            near = self.code[max(0, match.start() - _NEAR) : match.start()]
+            for before, expression, *said in _TRIED:
+                if before.search(near):
+                    yield Tried(match.start(), expression.format(match[0]), *said)
 
     def windows(self) -> Iterator[tuple[int, str | None]]:
         """The windows of `history.calls("10m")` with their offsets; None for anything else that is

@@ -6,7 +6,7 @@ whose evaluation ends after 10,000 steps and whose regular expressions take line
 """
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache, lru_cache
 from types import MappingProxyType
 from typing import Any, Literal
@@ -206,7 +206,7 @@ def compile_condition(
     windows = list(source.windows()) if "history" in roots else []
     faults += [_history_fault(offset) for offset, window in windows if window is None]
     if not faults:
-        faults = [*_pattern_faults(source), *_type_faults(checked)]
+        faults = [*_literal_faults(source), *_type_faults(checked)]
     if faults:
         raise FaultError(*sorted(faults, key=lambda fault: fault.offset or 0))
     numbers = [name.removeprefix("args.") for name, kind in types if kind == "double"]
@@ -264,23 +264,16 @@ def _type_faults(checked: Any) -> list[Fault]:
     return [Fault("type-mismatch", message, offset=0)]
 
 
-def _pattern_faults(source: ConditionText) -> list[Fault]:
-    """Regular expressions that RE2 does not take, such as those with back-references."""
+def _literal_faults(source: ConditionText) -> Iterator[Fault]:
+    """Texts that fail whenever they are looked at: patterns that RE2 does not take, such as those
+    with back-references, and times, durations and zones that are none.
+    """
     environment = _run_environment(frozenset())
-    literals = [
-        (offset, environment.compile(f"''.matches({literal})").eval(data={}))
-        for offset, literal in source.patterns()
-    ]
-    return [
-        Fault(
-            "invalid-pattern",
-            "this regular expression is invalid",
-            hint=str(tried.value()).rpartition("expression: ")[2],
-            offset=offset,
-        )
-        for offset, tried in literals
-        if tried.type().name() == "ERROR"
-    ]
+    for each in source.tried():
+        found = environment.compile(each.expression).eval(data={})
+        if found.type().name() == "ERROR":
+            hint = each.hint or str(found.value()).rpartition("expression: ")[2]
+            yield Fault(each.code, each.message, hint=hint, offset=each.offset)
 
 
 @lru_cache(maxsize=64)

@@ -18,6 +18,7 @@ def approval_document(viewed: Viewed) -> dict[str, Any]:
     record, terms = viewed.record, viewed.record.terms
     return {
         **approval_summary(viewed),
+        "altered": viewed.is_altered,
         "call_id": record.call_id,
         "generation": record.generation,
         "note": terms.note,
@@ -62,8 +63,14 @@ def approval_summary(viewed: Viewed) -> dict[str, Any]:
 
 def asked_fields(record: Approval) -> dict[str, Any]:
     """What a person fills in: the JSON Schema of each field by its name."""
-    made: dict[str, Any] = json.loads(record.fields)["properties"] if record.fields else {}
+    made: dict[str, Any] = asked_form(record).get("properties", {})
     return made
+
+
+def asked_form(record: Approval) -> dict[str, Any]:
+    """The JSON Schema of what a person fills in; empty where nothing is, or a row has no such."""
+    form = json.loads(record.fields) if record.fields else None
+    return form if isinstance(form, dict) else {}
 
 
 def asker(record: Approval) -> dict[str, Any]:

@@ -30,7 +30,7 @@ from toolrt.pipeline.gateway import Gateway
 from toolrt.pipeline.reasking import asked_anew, is_other_question
 from toolrt.pipeline.refusing import keeping_sealed, told_safely
 from toolrt.pipeline.resolving import resolved
-from toolrt.pipeline.said import asked_of, edit_of, new_grant
+from toolrt.pipeline.said import asked_of, decision_of, edit_of, new_grant
 from toolrt.pipeline.supplying import supplied_text
 from toolrt.pipeline.viewing import Viewed, masked_grant, viewed
 from toolrt.policy.callers import check_caller, check_text
@@ -41,10 +41,12 @@ from toolrt.stores.approval_claims import cancel
 from toolrt.stores.approval_decisions import NewDecision, decide, edit
 from toolrt.stores.approval_grants import give
 from toolrt.stores.approval_lapses import is_due, sweep
+from toolrt.stores.approval_seals import ApprovalSeals
 from toolrt.stores.approval_votes import votes_on
 from toolrt.stores.approvals import Approval, Moved, State, listed
 from toolrt.stores.base import Session, StoreError
 from toolrt.stores.grants import Grant, check_new, revoke
+from toolrt.stores.grants import get as grant_get
 from toolrt.stores.grants import listed as grants_listed
 from toolrt.stores.moments import Moment
 
@@ -101,8 +103,9 @@ class Approvals:
         votes = await self._database.read(
             lambda session: [votes_on(session, each.id) for each in records]
         )
+        seals, mask = self._seals() if records else None, self._gateway.masked
         pairs = zip(records, votes, strict=True)
-        return [viewed(record, said, self._gateway.masked) for record, said in pairs]
+        return [viewed(record, said, mask, seals) for record, said in pairs]
 
     @told_safely
     async def approve(
@@ -128,7 +131,7 @@ class Approvals:
         check_text(note, "the note")
         check_edits(edits)
         record = await self.get(prefix, by)
-        by = as_decider(by, record.tenant, self._questions.identities())
+        by = self._decider(by, record.tenant)
         check_supplied(record, supplied)
         check_scope(record, standing)
         if seen not in {None, record.final_hash}:
@@ -155,7 +158,7 @@ class Approvals:
             if edited.code is not None:
                 return edited
             record = edited.record
-        said = replace(self._said(record, by, "approve", note), outcome=outcome)
+        said = decision_of(record, by, self._channel, "approve", note=note, outcome=outcome)
         moved = await self._decide(record, by, said, standing)
         if is_edit and moved.code == "access-denied":  # the edit was made, by who might decide then
             return Moved(moved.record, message=f"your yes does not count: {moved.message}")
@@ -167,8 +170,9 @@ class Approvals:
         check_right(by)
         check_text(note, "the note")
         record = await self.get(prefix, by)
-        by = as_decider(by, record.tenant, self._questions.identities())
-        moved = await self._decide(record, by, self._said(record, by, "deny", note))
+        by = self._decider(by, record.tenant)
+        said = decision_of(record, by, self._channel, "deny", note=note)
+        moved = await self._decide(record, by, said)
         return await self._counted(moved, by)
 
     @told_safely
@@ -186,6 +190,7 @@ class Approvals:
             check_caller(caller)
         if by is not None:
             check_run(record, by)
+            self._own(record, by)
         return await self._gateway.resume(record, caller)
 
     async def wait(
@@ -208,8 +213,7 @@ class Approvals:
     async def cancel(self, prefix: str, by: Caller) -> Moved:
         """Call off what does not run yet (A18): one's own call, or any for who may decide."""
         record = await self.get(prefix, by)
-        if by.principal != record.principal:
-            check_right(by)
+        self._own(record, by)
         return await self._changing(
             lambda session, now: cancel(
                 session, record.id, now, actor=by.principal, audit=self._questions.audit
@@ -226,6 +230,7 @@ class Approvals:
         check_right(by)
         await self._swept()
         record = await self.get(prefix, by)
+        by = self._decider(by, record.tenant)
         return await resolved(self._gateway, self._questions, record, by, state)
 
     async def grants(self, limit: int = 100) -> Sequence[Grant]:
@@ -243,12 +248,24 @@ class Approvals:
         """End a standing yes."""
         check_right(by)
         whose, audit = self._there_for(by), self._questions.audit
+        grant = await self._database.read(lambda session: grant_get(session, prefix, whose))
+        by = self._decider(by, grant.tenant)
         ended = await self._changing(
             lambda session, now: revoke(
-                session, prefix, now, actor=by.principal, audit=audit, whose=whose
+                session, grant.id, now, actor=by.principal, audit=audit, whose=whose
             )
         )
         return masked_grant(ended, self._gateway.masked)
+
+    def _decider(self, by: Caller, tenant: str | None) -> Caller:
+        """Who decides for that tenant. Raises RefusedError for who may not, or not any more."""
+        check_right(by)
+        return as_decider(by, tenant, self._questions.identities())
+
+    def _own(self, record: Approval, by: Caller) -> None:
+        """Raises RefusedError for somebody else than who asked, unless they may decide."""
+        if by.principal != record.principal:
+            self._decider(by, record.tenant)
 
     def _there_for(self, by: Caller | None) -> Reach | None:
         """What is there to be looked at, or for `by` to do something about.
@@ -285,11 +302,6 @@ class Approvals:
         hint = f"it waits for {whose}" if whose else None
         raise RefusedError(f"`{record.tool}`: {moved.message}", code=moved.code, hint=hint)
 
-    def _said(
-        self, record: Approval, by: Caller, verdict: Literal["approve", "deny"], note: str | None
-    ) -> NewDecision:
-        return NewDecision(by.principal, by.roles, self._channel, verdict, note, record.final_hash)
-
     async def _edited(
         self, record: Approval, entry: ToolEntry, checked: Invocation, by: Caller
     ) -> Moved:
@@ -315,6 +327,13 @@ class Approvals:
                 hint="the call has to be made anew",
             )
         return entry
+
+    def _seals(self) -> ApprovalSeals | None:
+        """What rows are held against; None without the key: they can still be looked at."""
+        try:
+            return self._questions.seals
+        except StoreError:
+            return None
 
     async def _swept(self) -> None:
         """End what is due. A store that is full or locked can still be looked at."""

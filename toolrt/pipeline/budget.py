@@ -35,10 +35,12 @@ class RetryBudget:
 
 
 class RetryBudgets:
-    """The budgets of a runtime, by target name or else by tool."""
+    """The budgets of a runtime, by target or else by tool, whatever these are named."""
 
     def __init__(self) -> None:
-        self._budgets: dict[str, RetryBudget] = {}
+        self._budgets: dict[tuple[bool, str], RetryBudget] = {}
 
-    def of(self, key: str) -> RetryBudget:
+    def of(self, target: str | None, tool: str) -> RetryBudget:
+        """The budget of a tool: that of its target, where it has one."""
+        key = (target is not None, target or tool)
         return self._budgets.setdefault(key, RetryBudget())

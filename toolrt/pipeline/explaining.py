@@ -12,7 +12,7 @@ from toolrt.core.calls import Caller
 from toolrt.core.decisions import Decision
 from toolrt.core.errors import CallError
 from toolrt.pipeline.gateway import Gateway
-from toolrt.pipeline.stages.authorize import decider_of
+from toolrt.pipeline.stages.authorize import decider_of, explained
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,7 @@ async def explain(gateway: Gateway, name: str, arguments: Any, caller: Caller) -
         entry,
         caller,
         gateway.masked(invocation.arguments),
-        decider.explain(invocation),
+        await explained(entry, gateway.equipment, invocation),
         decider.may_hide and decider.is_hidden(invocation),
         request,
         problem,

@@ -95,7 +95,7 @@ def told(
         whole = without_surrogates(text)
         whole = redactor.excerpt(mask(whole) if mask else whole)
         whole = redactions.text(whole) if redactions else whole
-        return cut_text(harmless(without_credentials(whole)), max_bytes)
+        return cut_text(without_credentials(harmless(whole)), max_bytes)
 
     details = _plain(failure.details)
     details = mask(details) if mask else details

@@ -37,7 +37,7 @@ from toolrt.pipeline.plan import Plan
 from toolrt.pipeline.stage import Equipment, fold
 from toolrt.pipeline.stages.authorize import (
     authorize,
-    decider_of,
+    explained,
     refuse_without_right,
 )
 from toolrt.pipeline.stages.find import find, plain_name, refuse_too_deep
@@ -284,7 +284,7 @@ class Gateway:
         snapshot, invocation = self._registry.current, self._begin(name, arguments, caller)
         plan = self._plan(snapshot, invocation.tool, invocation).admit(invocation, snapshot)
         await dry(fold((fill, validate), plan.entry, self._equipment, unmade)(invocation))
-        decision = decider_of(plan.entry).explain(invocation)
+        decision = await explained(plan.entry, self._equipment, invocation)
         arguments = without_sensitive(plan.entry.parameters.schema, invocation.arguments)
         invocation.arguments = shown_to_people(plan.entry, arguments)
         return {

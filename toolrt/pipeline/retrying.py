@@ -29,7 +29,7 @@ class Retrying:
         self.entry = entry
         self.options = entry.manifest.retry
         self.equipment = equipment
-        self.budget = equipment.budgets.of(entry.target or entry.name)
+        self.budget = equipment.budgets.of(entry.target, entry.name)
         self.verifying = Verifying.of(entry, equipment)
 
     async def run(self, invocation: Invocation, first: CallError, once: Chain) -> Outcome:

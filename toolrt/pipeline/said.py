@@ -11,9 +11,23 @@ from toolrt.pipeline.stages.authorize import decider_of
 from toolrt.policy.hashes import texts
 from toolrt.policy.questions import Questions, arguments_of, caller_of, parted
 from toolrt.policy.terms import also, reason_of
-from toolrt.stores.approval_decisions import Edit, Reasked
+from toolrt.stores.approval_decisions import Edit, NewDecision, Reasked
+from toolrt.stores.approval_votes import Answer
 from toolrt.stores.approvals import Approval
 from toolrt.stores.grants import NewGrant
+
+
+def decision_of(
+    record: Approval,
+    by: Caller,
+    channel: str,
+    verdict: Answer,
+    *,
+    note: str | None,
+    outcome: str | None = None,
+) -> NewDecision:
+    """A yes or a no to the arguments of `record`; `outcome` is the result that comes with it."""
+    return NewDecision(by.principal, by.roles, channel, verdict, note, record.final_hash, outcome)
 
 
 def edit_of(

@@ -13,6 +13,8 @@ from toolrt.core.redaction import MASK
 from toolrt.pipeline.people import masked_needs
 from toolrt.policy.needs import needs_of
 from toolrt.stores.approval_outcomes import outcome_of, without_sensitive
+from toolrt.stores.approval_sealed import is_untouched
+from toolrt.stores.approval_seals import ApprovalSeals
 from toolrt.stores.approval_votes import Vote
 from toolrt.stores.approvals import Approval
 from toolrt.stores.grants import Grant, shown_pattern
@@ -26,17 +28,21 @@ class Viewed:
     """An approval without known secrets, what was said about it, and what it needs.
 
     `secrets` are the arguments, such as `headers.token`, that hold one, each with whether it is
-    nothing but that.
+    nothing but that. `is_altered`: somebody changed its row by hand, so that nothing runs.
     """
 
     record: Approval
     votes: Sequence[Vote]
     needs: tuple[Need, ...]
     secrets: Mapping[str, bool]
+    is_altered: bool = False
 
 
-def viewed(record: Approval, votes: Sequence[Vote], mask: Mask) -> Viewed:
-    """The record as people may see it."""
+def viewed(
+    record: Approval, votes: Sequence[Vote], mask: Mask, seals: ApprovalSeals | None = None
+) -> Viewed:
+    """The record as people may see it; without `seals` it is taken for what it is."""
+    is_altered = _is_altered(record, seals)
     arguments = json.loads(record.arguments)
     masked = mask(arguments)
     shown = replace(
@@ -47,10 +53,16 @@ def viewed(record: Approval, votes: Sequence[Vote], mask: Mask) -> Viewed:
         arguments=_text(masked),
         view=_masked(record.view, mask),
         outcome=_masked(_outcome(record), mask),
+        fields=None if is_altered else record.fields,
     )
     said = [_vote(each, mask) for each in votes]
     needs = masked_needs(needs_of(record, votes), lambda name: str(mask({"": name})[""]))
-    return Viewed(shown, said, needs, dict(_secrets(arguments, masked)))
+    return Viewed(shown, said, needs, dict(_secrets(arguments, masked)), is_altered)
+
+
+def _is_altered(record: Approval, seals: ApprovalSeals | None) -> bool:
+    is_open = record.state in {"pending", "approved"}
+    return is_open and seals is not None and not is_untouched(record, seals)
 
 
 def masked_grant(grant: Grant, mask: Mask) -> Grant:

@@ -232,9 +232,10 @@ def _edits(desk: Desk, record: "Approval", tokens: tuple[str, ...]) -> dict[str,
 
 def _fields(record: "Approval") -> list[str]:
     """The arguments that a person has to fill in, and nobody has."""
-    asked = json.loads(record.fields) if record.fields else {}
+    from toolrt.faces.approval_document import asked_form  # noqa: PLC0415 - as `at_desk`
+
     known = json.loads(record.arguments)
-    return [name for name in asked.get("required", ()) if name not in known]
+    return [name for name in asked_form(record).get("required", ()) if name not in known]
 
 
 def _prompt(name: str, schema: Mapping[str, Any]) -> str:

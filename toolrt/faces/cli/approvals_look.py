@@ -114,6 +114,9 @@ def say_next(desk: Desk, viewed: "Viewed", left_bytes: int) -> None:
     from toolrt.policy.needs import awaits  # noqa: PLC0415 - as above
 
     record, me = viewed.record, desk.by
+    if viewed.is_altered:
+        desk.settings.screen.say(f"try: {desk.command('cancel', record)}")
+        return
     is_mine = any(awaits(each, record.principal, me) for each in viewed.needs)
     if record.state == "pending" and not is_mine and not left_bytes:
         run = desk.command("run", record)

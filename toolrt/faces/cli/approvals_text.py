@@ -98,6 +98,9 @@ def when(record: Approval, now: Moment) -> str:
     return ago(-at.remaining_s(now))
 
 
+_ALTERED = "its row was changed by hand: nobody can say yes to it, and it runs nothing"
+
+
 def told(viewed: Viewed, now: Moment, me: str, most: int | None) -> Told:
     """All of an approval for `me`; `most` bytes of what will run, None for everything."""
     facts = aligned([[name, text] for name, text in _facts(viewed, now, me) if text])
@@ -119,6 +122,7 @@ def _facts(viewed: Viewed, now: Moment, me: str) -> Iterator[tuple[str, str]]:
     record = viewed.record
     yield "id", record.id
     yield "state", _state(record, now)
+    yield "altered", _ALTERED if viewed.is_altered else ""
     yield "tool", one_line(record.tool)
     yield "asked by", _asker(record, now)
     yield from _reasons(record)

@@ -127,6 +127,7 @@ async def _offered(desk: Desk, record: "Approval") -> str:
 
     viewed = await desk.viewed(record)
     is_mine = any(awaits(each, record.principal, desk.by) for each in viewed.needs)
+    is_mine = is_mine and not viewed.is_altered
     left_bytes = max(size(record) - MOST_BYTES, 0)
     if is_mine and record.mode != "external" and not left_bytes:
         return "ads"

@@ -26,7 +26,7 @@ _TIME = "%Y-%m-%d %H:%M:%S"
 _VERDICTS = {"approve": "approved", "deny": "denied"}
 _COLORS = {"success": "green", "error": "red", "paused": "yellow", "partial": "yellow"}
 _NAMED = frozenset({"breaker", "grant"})
-_SHOWN_BY_ITSELF = frozenset({"kind", "at", "tool", "writer", "seq"})
+_SHOWN_BY_ITSELF = frozenset({"kind", "at", "tool", "writer", "seq", "seal"})
 
 
 def row(entry: Entry, screen: Screen) -> list[str]:

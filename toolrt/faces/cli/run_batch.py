@@ -1,5 +1,6 @@
 """`toolrt run --batch FILE`: many calls in one go, and what became of each."""
 
+import asyncio
 import json
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
@@ -43,6 +44,7 @@ class BatchRun:
         self._screen = settings.screen
         self._file = BatchFile(name)
         self._how = how
+        self._over = 0
 
     async def make(self, stopping: "Stopping", *, dry_run: bool) -> Exit:
         from toolrt import runtime  # noqa: PLC0415 - `--help` loads no runtime
@@ -61,15 +63,12 @@ class BatchRun:
         plan = opened.plan_many(self._file.calls, caller, serial=self._how.serial)
         with witnessed(is_verbose=self._screen.is_verbose) as witness:
             stopping.be_gentle()
-            async with watched("batch", self._screen) as progress:
-                results = await opened.call_many(
-                    self._file.calls,
-                    caller,
-                    serial=self._how.serial,
-                    stop_on_error=self._how.stops,
-                    on_progress=progress.report,
-                )
-        stopping.check()
+            try:
+                results = await self._results(opened, caller)
+                stopping.check()
+            except asyncio.CancelledError:
+                self._tell_of_end(len(plan.calls))
+                raise
         documents = [result.document() for result in results]
         ids = [each.id for each in plan.calls]
         self._screen.show(
@@ -81,6 +80,26 @@ class BatchRun:
         if witness.cause:
             tell_cause(self._screen, witness.cause)
         return of_results(results)
+
+    async def _results(self, opened: "Runtime", caller: "Caller") -> list[ToolResult]:
+        async with watched("batch", self._screen) as progress:
+
+            def report(done: float, total: float | None, message: str) -> None:
+                self._over = int(done)
+                progress.report(done, total, message)
+
+            return await opened.call_many(
+                self._file.calls,
+                caller,
+                serial=self._how.serial,
+                stop_on_error=self._how.stops,
+                on_progress=report,
+            )
+
+    def _tell_of_end(self, count: int) -> None:
+        """What was done by the time somebody called it off."""
+        where = self._settings.command("history list")
+        self._screen.complain(f"{self._over} of {count} calls were over by then: {where}")
 
     async def _preview(self, opened: "Runtime", caller: "Caller", _stopping: "Stopping") -> Exit:
         plan = opened.plan_many(self._file.calls, caller, serial=self._how.serial)

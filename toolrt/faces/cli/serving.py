@@ -1,6 +1,7 @@
 """What `toolrt serve` does: settles where to listen, takes the port, opens the project, serves."""
 
 import asyncio
+import gc
 import os
 import secrets
 import socket
@@ -175,10 +176,17 @@ async def _served(opened: Opened, settings: "Settings", on_start: OnStart) -> Ex
             starting = Starting(plan.is_local, opened.key, at_terminal, plan.host, opened.url)
             site = Site(project, Access(project, starting), opened.secret)
             _tell_reloads(project, settings)
-            await serve(site, opened.listening, plan.drain_s, lambda: on_start(site))
+            await serve(site, opened.listening, plan.drain_s, lambda: _begun(site, on_start))
     except runtime.BrokenProjectError as error:
         raise broken(error.compiled, settings) from error
     return Exit.OK
+
+
+def _begun(site: Site, on_start: OnStart) -> None:
+    """What is there by now stays: looking through it for garbage would hold up calls."""
+    gc.collect()
+    gc.freeze()
+    on_start(site)
 
 
 def _tell_reloads(project: "Runtime", settings: "Settings") -> None:

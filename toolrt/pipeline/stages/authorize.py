@@ -29,10 +29,7 @@ def authorize(entry: ToolEntry, equipment: Equipment, following: Chain) -> Chain
             await recall(decider, invocation)
         except StoreError:
             log.exception("calls of before cannot be counted")
-            message = (
-                f"a rule counts the calls of `{entry.name}`, and the count is not to be had now"
-            )
-            return Failure("unavailable", message, "nothing ran; tell the operator")
+            return Failure("unavailable", _uncounted(entry.name), "nothing ran; tell the operator")
         return await handle(invocation)
 
     async def handle(invocation: Invocation) -> Outcome:
@@ -44,6 +41,25 @@ def authorize(entry: ToolEntry, equipment: Equipment, following: Chain) -> Chain
         return await following(invocation)
 
     return handle_counted if decider.counts_calls else handle
+
+
+async def explained(entry: ToolEntry, equipment: Equipment, invocation: Invocation) -> Decision:
+    """What policy would decide, and why; calls of before count as they would for the call.
+
+    Raises RefusedError where they cannot be counted.
+    """
+    decider = decider_of(entry)
+    if decider.counts_calls:
+        try:
+            await equipment.memory.recollection.recall(decider, invocation)
+        except StoreError as error:
+            message, hint = _uncounted(entry.name), "`toolrt doctor` looks at the store"
+            raise RefusedError(message, code="unavailable", hint=hint) from error
+    return decider.explain(invocation)
+
+
+def _uncounted(tool: str) -> str:
+    return f"a rule counts the calls of `{tool}`, and the count is not to be had now"
 
 
 def decider_of(entry: ToolEntry) -> Decider:
