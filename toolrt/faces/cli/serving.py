@@ -126,7 +126,8 @@ def host(plan: Plan, settings: "Settings") -> Exit:
     key, secret = secrets.token_urlsafe(32), secrets.token_bytes(32)
     opened = Opened(plan, _taken(plan, settings), key, secret)
     path = path_of(plan.state_folder, opened.port)
-    with kept(path, Running(opened.local_url, opened.key, os.getpid())) as is_kept:
+    running = Running(opened.local_url, opened.key, os.getpid())
+    with opened.listening, kept(path, running) as is_kept:
 
         def tell(site: Site) -> None:
             _tell_start(opened, site.runtime, path if is_kept else None, settings)

@@ -110,6 +110,9 @@ def _checked(raw: dict[str, Any]) -> Message:
     """The message, once its envelope is right."""
     message = Message(raw)
     kind = type(message.id)
+    is_usual = type(message.method) is str and type(message.params) is dict and message.method
+    if is_usual and kind is int and raw.get("jsonrpc") == "2.0":
+        return message
     is_id = kind is int or kind is str or kind is float
     if not is_id and "id" in raw and not ("error" in raw and message.id is None):
         raise Wrong(INVALID_REQUEST, "`id` must be a number or a text")
