@@ -20,6 +20,8 @@ def lower_walls(tools: Iterable[Pair]) -> Iterator[str]:
     """Tools that had a sandbox, and have none or a wider one now."""
     told: dict[str, set[str]] = {_GONE: set(), _WIDER: set()}
     for was, now in tools:
+        if was.layered is now.layered:  # kept as it was
+            continue
         old, new = sandbox_of(was), sandbox_of(now)
         if old is None or old == new:
             continue
