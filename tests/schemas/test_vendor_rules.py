@@ -165,7 +165,7 @@ def object_refused(node: Any, rules: Any, at: str) -> Iterator[str]:
     yield from (f"{at}: {name}" for name in properties if not re.fullmatch(rules["names"], name))
 
 
-MANY = settings(max_examples=1500, deadline=None, suppress_health_check=list(HealthCheck))
+MANY = settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
 
 
 @pytest.mark.parametrize("vendor", RULES)
