@@ -261,7 +261,7 @@ async def open(  # noqa: A001 - `toolrt.open` is how it reads
     given = os.environ if environ is None else environ
     workspace = Workspace(root, _services(root, transport), given)
     stock, allow_foreign = workspace.stock(), allow_foreign_config or is_allowed(given)
-    foreign = None if allow_foreign else why_foreign((root, *stock.folders))
+    foreign = None if allow_foreign else why_foreign(stock.places)
     if foreign is not None:
         raise ProjectError(f"the project in {root} is not safe: {foreign}; {OWN_THEM}")
     compiled = workspace.compile(stock)

@@ -6,6 +6,7 @@ import sys
 import pytest
 from reloading_project import ECHO, RULES, replace, verdict
 
+from toolrt.core.errors import ProjectError
 from toolrt.loading import apart
 from toolrt.reloading import reloader as module
 from toolrt.stores.base import StoreError
@@ -304,6 +305,21 @@ async def test_l10_a_folder_that_everybody_may_write_to_is_refused(project):
         assert not outcome.is_accepted
         assert "everybody may write to" in outcome.why
         assert "--allow-foreign-config" in outcome.hint
+
+
+@pytest.mark.parametrize("which", ["rules", "tools"])
+async def test_l10_a_file_that_everybody_may_write_to_is_refused_as_well(project, which):
+    path = getattr(project, which)
+    async with project.open() as runtime:
+        replace(project.tools, ECHO.replace("5s", "6s"))
+        path.chmod(0o666)
+        outcome = await runtime.reload()
+
+        assert not outcome.is_accepted
+        assert f"everybody may write to {path}" in outcome.why
+    with pytest.raises(ProjectError, match="everybody may write to"):
+        async with project.open():
+            pass
 
 
 async def test_l11_reloads_are_one_at_a_time_and_each_gets_its_answer(project):

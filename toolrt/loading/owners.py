@@ -1,6 +1,6 @@
-"""Whose folders a project's files are in: who may write there decides what tools may do.
+"""Whose a project's folders and files are: who may write there decides what tools may do.
 
-A folder that everybody may write to, or that belongs neither to us nor to root, is foreign.
+One that everybody may write to, or that belongs neither to us nor to root, is foreign.
 """
 
 import os
@@ -18,18 +18,19 @@ def is_allowed(environ: Mapping[str, str]) -> bool:
     return environ.get(ALLOW, "") not in ("", "0")
 
 
-def why_foreign(folders: Iterable[Path]) -> str | None:
-    """What is wrong with the owners of `folders`; None when nothing is. Those not there are right.
+def why_foreign(places: Iterable[Path]) -> str | None:
+    """What is wrong with the owners of folders and files; None when nothing is. What is not there
+    is right.
 
-    Links are followed: it is the folder behind that counts.
+    Links are followed: it is what stands behind that counts.
     """
-    for folder in folders:
+    for place in places:
         try:
-            found = folder.stat()
+            found = place.stat()
         except OSError:
             continue
         if found.st_mode & stat.S_IWOTH:
-            return f"everybody may write to {folder}"
+            return f"everybody may write to {place}"
         if found.st_uid not in (os.geteuid(), 0):
-            return f"{folder} belongs to user {found.st_uid}, not to the one who runs this"
+            return f"{place} belongs to user {found.st_uid}, not to the one who runs this"
     return None

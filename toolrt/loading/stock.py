@@ -9,6 +9,7 @@ from collections.abc import Callable, Collection, Hashable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from hashlib import sha256
+from itertools import chain
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
@@ -84,6 +85,15 @@ class Stock:
         self._below: dict[Path, dict[Path, list[Path]]] = {}
         self._wanted: dict[Path, Unread] = {}
         self._beside: set[Path] = set()
+
+    @property
+    def places(self) -> tuple[Path, ...]:
+        """The folders, and the files in them that were found: who may write to one of them decides
+        what the project is.
+        """
+        listed = (each for each in self._folders.values() if isinstance(each, list))
+        files = dict.fromkeys((*chain.from_iterable(listed), *self._contents))
+        return (self.root, *self.folders, *files)
 
     def manifest_files(self, folder: Path) -> list[Path]:
         """As `files.manifest_files`."""

@@ -158,7 +158,7 @@ class Reloader:
         stock = await settled(self._workspace.stock, self._clock)
         if stock is None:
             return self._refused(reason, "the files are still being written")
-        foreign = None if self._allow_foreign else why_foreign((stock.root, *stock.folders))
+        foreign = None if self._allow_foreign else why_foreign(stock.places)
         if foreign is not None:
             return self._refused(reason, foreign, hint=OWN_THEM)
         if stock.is_as(self.stock) and not self._waits(reason):
