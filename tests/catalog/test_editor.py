@@ -140,6 +140,9 @@ LEFT_TO_CHECK = {
     ("policies.approval.ttl", "out-of-range"),
     ("policies.approval.execute_by", "out-of-range"),
     ("project.identities", "invalid-value"),  # the same proof twice
+    ("project.credentials.header", "invalid-value"),  # one that says who calls
+    ("project.serve.public_url", "invalid-value"),  # a URL with a path
+    ("project.serve.auth.jwt.jwks", "invalid-value"),  # a URL that is not private
     ("http.allow_private", "invalid-value"),  # whether a text is a network
     ("target.allow_private", "invalid-value"),
     ("http.method", "invalid-value"),  # of GraphQL

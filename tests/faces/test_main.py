@@ -64,7 +64,7 @@ def test_help_of_a_verb_is_not_taken_for_an_argument(invoke, name):
     [
         (["lst"], "there is no verb `lst`\nhint: did you mean `list`?\ntry: toolrt --help"),
         (["rnu"], "hint: did you mean `run`?"),
-        (["serve"], "there is no verb `serve`\ntry: toolrt --help"),
+        (["console"], "there is no verb `console`\ntry: toolrt --help"),
         (["list", "--tga", "x"], "'--tga'"),
         (["--colr"], "'--color'"),
         (["run"], "try: toolrt run --help"),

@@ -9,7 +9,7 @@ import jwt
 from cryptography.hazmat.primitives.asymmetric import ed25519
 from jwt.algorithms import OKPAlgorithm
 from manifest.key_case import PROJECT as FILE
-from manifest.key_case import Bench, Works, Wrong, file, project
+from manifest.key_case import Bench, Later, Works, Wrong, file, project
 
 from toolrt.core.calls import Caller
 from toolrt.faces.cli.serving import Plan
@@ -104,6 +104,9 @@ CASES = [
     Works("project.identities.token_hash",
         project(f"«identities: [{{token_hash: sha256:{KEY}, principal: ada}}]»", T), known(), "ada",
         "unauthorized"),
+    Later("project.identities.token_hash",
+        file("identities: [{token_hash: §a-key-and-not-its-hash, principal: ada}]", FILE),
+        "token_hash", "constant-credential"),
     Works("project.identities.claim", _jwt(f"issuer: https://login, audience: us, {JWT}") | file(
         "identities: [{claim: {team: «blue¦red»}, principal: ada}]\n"
         f"serve: {{auth: {{jwt: {{issuer: https://login, audience: us, {JWT}}}}}}}", FILE),

@@ -1,7 +1,8 @@
 """What toolrt.yaml names beyond itself: folders that must be there, constants without secrets."""
 
+import re
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Final
 
 from toolrt.core.faults import Fault, Path
 from toolrt.expressions.references import REFERENCE
@@ -9,12 +10,15 @@ from toolrt.loading.files import is_missing
 from toolrt.loading.loader import LoadedFiles
 from toolrt.schemas.phrases import visible
 
+_SHORTEST_KEY: Final = 16
+_HASH: Final = re.compile(r"(?:sha256:)?[0-9a-fA-F]{64}")
+
 
 def check_project(files: LoadedFiles) -> None:
     """Report what is wrong with a toolrt.yaml that is right by itself."""
     if files.project_document is None:
         return
-    faults = [*_of_folders(files), *_of_constants(files.project.vars, ("vars",))]
+    faults = [*_of_folders(files), *_of_constants(files.project.vars, ("vars",)), *_of_keys(files)]
     files.report(files.project_document, (), *faults)
 
 
@@ -37,3 +41,17 @@ def _of_constants(value: Any, path: Path) -> Iterator[Fault]:
         message = f"`{found[0]}` stays as it is here: `vars` are constants"
         hint = "write the reference where the value is used"
         yield Fault("bad-reference", message, path, hint, offset=found.start())
+
+
+def _of_keys(files: LoadedFiles) -> Iterator[Fault]:
+    """What is long enough for a key, and stands where its hash belongs."""
+    for number, each in enumerate(files.project.identities):
+        if each.token_hash is None or len(each.token_hash) < _SHORTEST_KEY:
+            continue
+        if not _HASH.fullmatch(each.token_hash):
+            message = (
+                "`token_hash` is no SHA-256: nobody can come in with it; is it the key itself?"
+            )
+            hint = "write what `printf %s KEY | sha256sum` prints, and make a new key"
+            path = ("identities", number, "token_hash")
+            yield Fault("constant-credential", message, path, hint, severity="warning")

@@ -13,10 +13,11 @@ from toolrt.catalog.snapshot import Snapshot, ToolEntry
 from toolrt.core.redaction import Redactor, without_credentials
 from toolrt.loading.diagnostics import Diagnostic
 from toolrt.loading.stock import Stock
+from toolrt.manifest.project import Serve
 from toolrt.policy.loss import Protection, all_gone, losses
 from toolrt.policy.policy import Policy
-from toolrt.manifest.project import Serve
 from toolrt.reloading.changes import Changes, Side, changes
+from toolrt.reloading.entrances import opened_up
 from toolrt.reloading.guarded import guarded
 from toolrt.reloading.weakening import weakened
 
@@ -94,6 +95,7 @@ def weighed(current: Generation, compiled: Compiled) -> Weighed:
     lost = (
         *losses(current.protection, new.protection),
         *weakened(current.snapshot, new.snapshot),
+        *opened_up(current.compiled.files.project, new.compiled.files.project),
     )
     return Weighed(
         diagnostics,

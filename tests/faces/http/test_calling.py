@@ -7,6 +7,9 @@ from typing import Any
 import pytest
 from served import FILES, Served, served
 
+from toolrt.core.results import Shown, ToolResult
+from toolrt.faces.http.calling import body_of
+
 pytestmark = pytest.mark.anyio
 
 
@@ -154,3 +157,20 @@ async def test_who_hangs_up_ends_the_call() -> None:
         running = [t for t in asyncio.all_tasks() if "run_asgi" in repr(t)]
 
     assert running == []
+
+
+PLAIN = ToolResult("c-1", "t.add", "success", time_s=0.001234, attempts=1, generation=3)
+
+
+@pytest.mark.parametrize(
+    "result",
+    [
+        PLAIN,
+        PLAIN._replace(data={"a": [1.5, None, "\u20ac\u2028"]}, text='say "hi"\n\x07'),
+        PLAIN._replace(data=[], cached=True, attempts=0),
+        PLAIN._replace(context={"spilled": "x"}, final=True),
+        PLAIN._replace(to="user", for_user=Shown("text", {"b": 1})),
+    ],
+)
+async def test_the_short_way_to_a_document_is_the_document(result: ToolResult) -> None:
+    assert json.loads(body_of(result)) == json.loads(json.dumps(result.document()))

@@ -278,3 +278,25 @@ async def test_a_server_that_ends_is_not_ready() -> None:
         reply = await waiting
 
     assert reply.json()["data"] == "rested"
+
+
+async def test_no_call_is_lost_while_a_project_is_reloaded() -> None:
+    async with served() as server:
+        path = server.runtime.project / "tools.d" / "more.yaml"
+        generations: set[int] = set()
+
+        async def call() -> None:
+            for _ in range(40):
+                reply = await server.call("t.add", a=1)
+                assert reply.status_code == 200
+                generations.add(reply.json()["context"]["generation"])
+
+        calling = asyncio.gather(*(call() for _ in range(4)))
+        for number in range(3):
+            path.write_text(
+                f"tools: {{more: {{description: More {number}., command: [printf, hi]}}}}"
+            )
+            assert (await server.post("/v1/reload", {}, START_KEY)).status_code == 200
+        await calling
+
+    assert generations <= {1, 2, 3, 4}

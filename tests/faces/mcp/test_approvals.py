@@ -180,3 +180,43 @@ async def _asked(site, era, answer, capabilities, tool="pay"):
                 if "result" in message:
                     return message["result"]
     raise AssertionError("it was never answered")
+
+
+@ERAS
+async def test_a_client_that_never_answers_gets_the_pause_in_the_end(folder, era, monkeypatch):
+    monkeypatch.setattr("toolrt.faces.mcp.asking.WAIT_S", 0.2)
+    async with (
+        served(project(folder, ASKING), caller=ANN) as site,
+        client(site.url, era, elicitation={}) as raw,
+    ):
+        reply = await raw.call("pay")
+        if era == "modern":
+            await asyncio.sleep(0.4)
+            said = {"approval": {"action": "accept", "content": {"decision": "approve"}}}
+            state = reply.result["requestState"]
+            reply = await raw.call("pay", requestState=state, inputResponses=said)
+            assert paid(folder) == ["paid"]
+            return
+
+    assert reply.result["isError"] is True
+    assert "waits for a person" in reply.result["content"][0]["text"]
+
+
+async def test_an_answer_to_another_process_is_as_good(folder):
+    key = lambda: b"k" * 32  # noqa: E731
+    said = {"approval": {"action": "accept", "content": {"decision": "approve"}}}
+    async with (
+        served(project(folder, ASKING), caller=ANN, key=key) as one,
+        client(one.url, elicitation={}) as raw,
+    ):
+        state = (await raw.call("pay")).result["requestState"]
+    async with (
+        served(folder, caller=ANN, key=key) as other,
+        client(other.url, elicitation={}) as raw,
+    ):
+        done = await raw.call("pay", requestState=state, inputResponses=said)
+        stolen = await raw.call("order", requestState=state, inputResponses=said)
+
+    assert done.result["content"][0]["text"].strip() == "paid"
+    assert paid(folder) == ["paid"]
+    assert stolen.error["code"] == -32602

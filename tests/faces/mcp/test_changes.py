@@ -188,3 +188,24 @@ def test_a_message_is_written_without_white_space():
 
     assert answer(1, {"a": [1]}) == b'{"jsonrpc":"2.0","id":1,"result":{"a":[1]}}'
     assert json.loads(answer("ü", "\n")) == {"jsonrpc": "2.0", "id": "ü", "result": "\n"}
+
+
+@ERAS
+async def test_a_call_of_a_hidden_tool_is_one_call(folder, era):
+    rules = "rules: [{id: r, decide: deny, tools: [add], when: \"caller.principal == 'bob'\"}]\ndefault: allow\n"
+    (folder / "policies.d").mkdir()
+    (folder / "policies.d" / "p.yaml").write_text(rules)
+    async with served(project(folder, OFFERS), caller=Caller("bob")) as site:
+        calls = []
+        call = site.runtime.call
+
+        async def counted(*given):
+            calls.append(given)
+            return await call(*given)
+
+        site.runtime.call = counted
+        async with client(site.url, era) as raw:
+            reply = await raw.call("add", {"a": 1})
+
+    assert reply.error["code"] == -32602
+    assert len(calls) == 1

@@ -302,3 +302,49 @@ async def _running(word: str) -> bool:
         "pgrep", "-f", f"^sleep {word}$", stdout=asyncio.subprocess.DEVNULL
     )
     return await found.wait() == 0
+
+
+async def test_a_read_that_asked_is_made_anew_where_it_does_not_wait(folder):
+    key = lambda: b"k" * 32  # noqa: E731
+    said = {"who": {"action": "accept", "content": {"name": "Ann"}}}
+    async with served(project(folder), key=key) as one, client(one.url, elicitation={}) as raw:
+        state = (await raw.call("hello")).result["requestState"]
+    async with served(folder, key=key) as other, client(other.url, elicitation={}) as raw:
+        done = await raw.call("hello", requestState=state, inputResponses=said)
+
+    assert done.result["content"][0]["text"] == "hello Ann"
+
+
+@pytest.mark.parametrize("responses", [None, 3, []])
+async def test_responses_that_are_none_are_refused(folder, responses):
+    async with served(project(folder)) as site, client(site.url, elicitation={}) as raw:
+        reply = await raw.call("hello", inputResponses=responses)
+
+    assert reply.error["code"] == -32602
+
+
+async def test_a_client_that_cannot_be_asked_is_told_so(folder):
+    async with served(project(folder)) as site:
+        async with client(site.url) as raw:
+            new = await raw.call("poem")
+        async with client(site.url, "handshake") as raw:
+            old = await raw.call("poem")
+
+    assert (new.status, new.error["code"]) == (400, -32021)
+    assert new.error["data"] == {"requiredCapabilities": {"sampling": {}}}
+    assert old.result["isError"] is True
+    assert old.result["_meta"]["toolrt/code"] == "unsupported"
+
+
+@ERAS
+async def test_streams_of_clients_that_went_leave_nothing_behind(folder, era):
+    async with served(project(folder)) as site:
+        async with client(site.url, era) as raw:
+            meta = {"progressToken": 1}
+            params = {"name": "slow", "arguments": {"seconds": 0.3}, "_meta": meta}
+            async with raw.stream("tools/call", params) as messages:
+                await anext(messages)
+        await asyncio.sleep(1.2)
+        left = [each for each in asyncio.all_tasks() if "Exchange" in repr(each)]
+
+    assert left == []

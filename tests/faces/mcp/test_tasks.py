@@ -50,13 +50,13 @@ async def test_nobody_gets_a_task_who_did_not_offer_it(folder):
 
 
 async def test_a_task_is_its_callers_alone(folder):
-    async with served(project(folder), caller=Caller("ann")) as site:
-        async with client(site.url, **TASKS) as raw:
-            begun = (await raw.call("slow", {"seconds": 0.3})).result
-            id_ = begun["taskId"]
-            site.app.caller = Caller("bob")
-            stolen = await raw.ask("tasks/get", {"taskId": id_}, headers=named(id_))
-            unknown = await raw.ask("tasks/cancel", {"taskId": "x"}, headers=named("x"))
+    ann = Caller("ann")
+    async with served(project(folder), caller=ann) as site, client(site.url, **TASKS) as raw:
+        begun = (await raw.call("slow", {"seconds": 0.3})).result
+        id_ = begun["taskId"]
+        site.app.caller = Caller("bob")
+        stolen = await raw.ask("tasks/get", {"taskId": id_}, headers=named(id_))
+        unknown = await raw.ask("tasks/cancel", {"taskId": "x"}, headers=named("x"))
 
     assert stolen.error == unknown.error
     assert stolen.error["code"] == -32602

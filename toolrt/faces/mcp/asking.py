@@ -5,6 +5,7 @@ The stored record is the authority; here a decision is only written. Where nobod
 call stays paused: its result says so at once, and the same call again runs once it was approved.
 """
 
+import asyncio
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -15,6 +16,7 @@ from toolrt.core.errors import CallError, RefusedError
 from toolrt.core.results import Pause, ToolResult
 from toolrt.faces.mcp.contents import words_of
 from toolrt.faces.mcp.lines import Line
+from toolrt.faces.mcp.parking import APPROVAL
 from toolrt.faces.mcp.tasks import offers_tasks
 from toolrt.pipeline.approvals import Channel
 from toolrt.runtime import Runtime
@@ -22,7 +24,7 @@ from toolrt.stores.approvals import Approval
 from toolrt.stores.base import StoreError
 
 WAIT_S = 300.0
-"""How long a call waits for somebody on another page before it says that it is paused."""
+"""How long a call waits for somebody, at the client or on another page, before it is paused."""
 
 _YES, _NO = "approve", "deny"
 _SIMPLE = {"string", "number", "integer", "boolean"}
@@ -67,7 +69,7 @@ class Desk:
             return result
         shown = (await self._approvals.viewed(record))[0].record
         question = _form(pause, shown, asked)
-        said = elicited(await line.ask(question))
+        said = await _said(line, question)
         if said.action == "cancel":
             return result
         await self._decide(record, said, asked, line)
@@ -96,8 +98,8 @@ class Desk:
             "url": pause.url,
             "elicitationId": pause.approval_id,
         }
-        question = Question("approval", "elicitation", "elicitation/create", params)
-        said = elicited(await line.ask(question))
+        question = Question(APPROVAL, "elicitation", "elicitation/create", params)
+        said = await _said(line, question)
         if said.action != "accept":
             return result
         record = await self._approvals.wait(pause.approval_id, WAIT_S)
@@ -121,6 +123,15 @@ class Desk:
         return ran._replace(pause=replace(pause, url=self._page_of(pause.approval_id)))
 
 
+async def _said(line: Line, question: Question) -> Elicited:
+    """What a person said; nothing for too long is as good as turning away. Raises ToolError."""
+    try:
+        async with asyncio.timeout(WAIT_S):
+            return elicited(await line.ask(question))
+    except TimeoutError:
+        return Elicited("cancel")
+
+
 def _form(pause: Pause, record: Approval, asked: Mapping[str, Any]) -> Question:
     """The question whether this may run; with it, the fields that a person has to fill."""
     decision = {
@@ -134,7 +145,7 @@ def _form(pause: Pause, record: Approval, asked: Mapping[str, Any]) -> Question:
     required = ["decision", *(name for name in asked if "default" not in asked[name])]
     schema = {"type": "object", "properties": properties, "required": required}
     params = {"mode": "form", "message": _shown(record), "requestedSchema": schema}
-    return Question("approval", "elicitation", "elicitation/create", params)
+    return Question(APPROVAL, "elicitation", "elicitation/create", params)
 
 
 def _shown(record: Approval) -> str:

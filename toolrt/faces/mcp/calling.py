@@ -31,6 +31,9 @@ from toolrt.faces.mcp.shelves import Shelf, Shelved
 from toolrt.faces.mcp.tasks import AFTER_S, Finish, Tasks, offers_tasks
 from toolrt.runtime import Progress, Runtime
 
+_SHOWN = 100
+"""Characters of a name that is none."""
+
 
 class Calls:
     """The calls of one server. A `Finish` makes what a result is on the wire; it raises Wrong."""
@@ -55,7 +58,7 @@ class Calls:
         if shelved.may_wait:
             return await self.at_length(message, peer, shelved, arguments)
         result = await self._runtime.call(shelved.entry.name, arguments, peer.caller, progress)
-        return answer(message.id, result_of(_known(result, shelved), shelved, peer.era))
+        return answer(message.id, result_of(known(result, shelved), shelved, peer.era))
 
     async def at_length(
         self,
@@ -70,7 +73,7 @@ class Calls:
 
         def finished(result: ToolResult) -> dict[str, Any]:
             _refuse_lacking(result, era)
-            return finish(result) if finish else result_of(_known(result, shelved), shelved, era)
+            return finish(result) if finish else result_of(known(result, shelved), shelved, era)
 
         def begun(line: Line) -> Awaitable[ToolResult]:
             return self._whole(shelved, arguments, line)
@@ -117,7 +120,7 @@ class Calls:
                 parked.line.peer = peer
                 parked.line.answer(given)
                 return parked
-            if not may_repeat:
+            if opened.has_begun and not may_repeat:
                 raise Wrong(INVALID_PARAMS, "the call does not wait any more: make it anew")
             given = {**opened.answers, **given}
         line = Line(peer, given)
@@ -153,9 +156,10 @@ class Calls:
         if shelved is not None:
             return shelved
         seen = [each.wire for each in shelf.seen_by(peer.caller)]
-        hint = did_you_mean(name, seen) or "list the tools to see what there is"
-        refused = RefusedError(f"there is no tool `{name[:100]}`", code="unknown-tool", hint=hint)
-        raise _wrong(words_of(self._runtime.refuse(name, refused, peer.caller)))
+        shown = name[:_SHOWN]
+        hint = did_you_mean(shown, seen) or "list the tools to see what there is"
+        refused = RefusedError(f"there is no tool `{shown}`", code="unknown-tool", hint=hint)
+        raise _wrong(words_of(self._runtime.refuse(shown, refused, peer.caller)))
 
 
 class Progresses:
@@ -206,7 +210,7 @@ def _may_repeat(shelved: Shelved) -> bool:
     return entry.effect == "read" or entry.may_repeat
 
 
-def _known(result: ToolResult, shelved: Shelved) -> ToolResult:
+def known(result: ToolResult, shelved: Shelved) -> ToolResult:
     """The same. Raises Wrong where there is no such tool for this caller."""
     if result.error is not None and result.error.code == "unknown-tool":
         raise _wrong(shelved.names.told(words_of(result)))

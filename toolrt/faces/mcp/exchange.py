@@ -131,14 +131,23 @@ class Exchange(Peer):
             self._watching.cancel()
             self._watching = None
 
+    def drop(self) -> None:
+        """Send nothing more: nobody is there, or this process ends."""
+        self._is_over = True
+        if self._pump is not None:
+            self._pump.cancel()
+
     def was_called_off(self, id_: Any) -> bool:
         """Whether the client called its request off; our own end is no such thing.
 
-        Raises ConnectionError where it has gone instead.
+        Raises ConnectionError where it has gone instead. Unless it waits for the answer, nothing
+        more is sent.
         """
         is_off = self.session is not None and id_ not in self.session.running
         if self.task is not None and (is_off or self.is_gone):
             self.task.uncancel()
+        if self.is_gone or not is_off:
+            self.drop()
         if self.is_gone:
             raise ConnectionError
         return is_off

@@ -132,7 +132,12 @@ class McpEndpoint:
             await end(send, _BAD, wrong.written(id_of(wrong)))
             return
         if message.method == "tools/call":
-            made = await self._quick.answer(message, headers, raw, caller, toolset)
+            try:
+                made = await self._quick.answer(message, headers, raw, caller, toolset)
+            except Wrong as wrong:
+                is_old = b"mcp-session-id" in headers
+                await end(send, _OK if is_old else _BAD, wrong.written(message.id))
+                return
             if made is not None:
                 await end(send, _OK, made)
                 return

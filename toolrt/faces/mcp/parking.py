@@ -1,8 +1,8 @@
 """Calls of the modern era that wait for their client, between one request and the next.
 
-The state that a client brings back is sealed, and names the call that waits here. Where it waits no
-more (another process, a restart), a call that may be made twice is made anew, with all answers so
-far from the state; any other is refused.
+The state that a client brings back is sealed, and names the call that waits here. Where it waits
+no more (another process, a restart), a call that has not begun, or may be made twice, is made anew
+with all answers so far from the state; any other is refused.
 """
 
 import asyncio
@@ -21,6 +21,9 @@ from toolrt.core.calls import Caller
 from toolrt.faces.mcp.lines import Line
 from toolrt.faces.mcp.messages import INVALID_PARAMS, Wrong
 
+APPROVAL = "approval"
+"""The key of the question whether a call may run."""
+
 MOST = 1000
 KEPT_S = 15 * 60.0
 _SEAL_BYTES = 16
@@ -36,11 +39,15 @@ class Parked:
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """What a client brings back: whose call, which one, and what was answered in it so far."""
+    """What a client brings back: whose call, which one, and what was answered in it so far.
+
+    `has_begun` says that the tool itself runs already; else only a yes to its call is asked for.
+    """
 
     id: str
     what: str
     answers: Mapping[str, Any] = field(default_factory=dict)
+    has_begun: bool = True
 
 
 class Lot:
@@ -63,7 +70,8 @@ class Lot:
             self._parked.pop(id_, None)
 
         parked.task.add_done_callback(ended)
-        return self.sealed(State(id_, what, parked.line.answered))
+        has_begun = set(parked.line.open) != {APPROVAL}
+        return self.sealed(State(id_, what, parked.line.answered, has_begun))
 
     def take(self, state: State) -> Parked | None:
         """The call of that state, if it waits here; each state is good for one round."""
@@ -72,7 +80,7 @@ class Lot:
     def sealed(self, state: State) -> str:
         """The state as a client carries it."""
         until = int(time.time() + KEPT_S)
-        body = to_json([state.id, state.what, until, dict(state.answers)])
+        body = to_json([state.id, state.what, until, dict(state.answers), state.has_begun])
         return base64.urlsafe_b64encode(self._seal(body) + body).decode()
 
     def opened(self, written: object, what: str) -> State:
@@ -81,13 +89,14 @@ class Lot:
             raw = base64.b64decode(str(written).encode("ascii"), b"-_", validate=True)
             seal, body = raw[:_SEAL_BYTES], raw[_SEAL_BYTES:]
             is_ours = hmac.compare_digest(seal, self._seal(body))
-            id_, of_what, until, answers = from_json(body) if is_ours else ("", "", 0, {})
+            nothing: tuple[Any, ...] = ("", "", 0, {}, True)
+            id_, of_what, until, answers, has_begun = from_json(body) if is_ours else nothing
         except ValueError:
             is_ours = False
         if not is_ours or of_what != what or until < time.time():
             message = "`requestState` is not one of this call, or too old: make the call anew"
             raise Wrong(INVALID_PARAMS, message)
-        return State(id_, of_what, answers)
+        return State(id_, of_what, answers, has_begun)
 
     def close(self) -> None:
         """End all that waits."""

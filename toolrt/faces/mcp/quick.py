@@ -12,6 +12,7 @@ from pydantic_core import to_json
 from toolrt.core.calls import Caller
 from toolrt.core.results import ToolResult
 from toolrt.faces.mcp import eras
+from toolrt.faces.mcp.calling import known
 from toolrt.faces.mcp.contents import result_of
 from toolrt.faces.mcp.messages import Message, answer
 from toolrt.faces.mcp.protocol import Protocol
@@ -51,7 +52,7 @@ class Quick:
         caller: Caller,
         toolset: str | None,
     ) -> bytes | None:
-        """The answer to tools/call; None where it has to take the long way."""
+        """The answer to tools/call; None where it has to take the long way. Raises Wrong."""
         params = message.params
         name, arguments = params.get("name"), params.get("arguments")
         shelf = self._protocol.shelf_now(toolset)
@@ -90,14 +91,12 @@ def _is_modern(meta: Any, headers: Headers, raw: RawHeaders, name: str) -> bool:
     )
 
 
-def _written(id_: Any, result: ToolResult, shelved: Shelved, era: eras.Era) -> bytes | None:
-    """The answer; by hand where it is plain data, which is nearly always."""
+def _written(id_: Any, result: ToolResult, shelved: Shelved, era: eras.Era) -> bytes:
+    """The answer; by hand where it is plain data, which is nearly always. Raises Wrong."""
     data = result.data
     is_plain = type(data) is dict and not result.text and "type" not in data
     if not is_plain or result.status != "success" or shelved.is_wrapped:
-        if result.error is not None and result.error.code == "unknown-tool":
-            return None
-        return answer(id_, result_of(result, shelved, era))
+        return answer(id_, result_of(known(result, shelved), shelved, era))
     written = to_json(data)
     return b"".join(
         (
