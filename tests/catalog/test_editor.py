@@ -82,7 +82,8 @@ def test_the_command_line_prints_it(name: str) -> None:
 def test_every_short_form_is_known() -> None:
     models = {key.title().replace("_", "") for key in LONG.keys() - SHORT_KINDS.keys()}
 
-    assert SHORT.keys() == models | {"As", "OpenApiSource", "PythonSource"}
+    others = {"As", "OpenApiSource", "PythonSource", "PromptArgument", "PromptMessage"}
+    assert SHORT.keys() == models | others
     assert SHORT_KINDS.keys() == KINDS.keys()
 
 
@@ -111,7 +112,7 @@ def test_what_check_takes_the_schema_takes(case: Any) -> None:
 
 BEYOND_SHAPE = {
     "bad-pattern",
-    "bad-default", "bad-reference", "bad-schema", "duplicate-rule", "file-not-found",
+    "bad-default", "bad-reference", "bad-schema", "bad-uri", "duplicate-rule", "file-not-found",
     "hitl-by-pattern", "import-failed", "no-policy", "no-such-tool", "two-defaults", "type-mismatch",
     "invalid-condition", "invalid-folder", "invalid-header", "invalid-select", "invalid-url",
     "no-callable", "one-body", "program-not-constant", "reference-in-argv", "reserved-header",

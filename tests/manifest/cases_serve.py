@@ -22,6 +22,7 @@ KEY = sha256(b"key").hexdigest()
 SIGNING = ed25519.Ed25519PrivateKey.generate()
 KEYS = {"keys.json": f'{{"keys": [{OKPAlgorithm.to_jwk(SIGNING.public_key())}]}}'}
 CLAIMS = {"iss": "https://login", "aud": "us", "sub": "s-1", "team": "blue"}
+PEOPLE = f"identities: [{{token_hash: {KEY}, principal: ada}}]\n"
 JWT = "jwks: keys.json, algorithms: [EdDSA]"
 
 
@@ -126,17 +127,21 @@ CASES = [
     Works("project.serve.auth.jwt.algorithms", _jwt(
         "issuer: https://login, audience: us, jwks: keys.json, «algorithms: [EdDSA]»"),
         known(proof=token()), "ada", "unauthorized"),
-    Works("project.serve.hosts", project("serve: {hosts: [«tools.internal»]}", T),
+    Works("project.serve.hosts", project(f"{PEOPLE}serve: {{hosts: [«tools.internal»]}}", T),
         taken(host="tools.internal:80"), "taken", "wrong-host"),
     Works("project.serve.origins", project("serve: {origins: [«'https://app.example'»]}", T),
         taken(origin="https://app.example"), "taken", "wrong-origin"),
-    Works("project.serve.public_url", project("serve: {«public_url: 'https://tools.example'»}", T),
+    Works("project.serve.public_url",
+        project(f"{PEOPLE}serve: {{«public_url: 'https://tools.example'»}}", T),
         taken(host="tools.example"), "taken", "wrong-host"),
     Works("project.serve.host", project("serve: {host: «127.0.0.9¦127.0.0.1»}", T), planned("host"),
         "127.0.0.9", "127.0.0.1"),
     Works("project.serve.port", project("serve: {port: «9000¦8080»}", T), planned("port"), 9000, 8080),
     Wrong("project.serve.public_url",
         file("serve: {public_url: §https://a.example/path}", FILE), "invalid-value"),
+    Later("project.serve.host", file("serve: {host: §0.0.0.0}", FILE), "0.0.0.0", "no-credentials"),
+    Later("project.serve.public_url", file("serve: {public_url: §https://a.example}", FILE),
+        "https://a.example", "no-credentials"),
     Wrong("project.serve.hosts", file("serve: {hosts: §a}", FILE)),
     Wrong("project.serve.origins", file("serve: {origins: §a}", FILE)),
     Wrong("project.serve.auth", file("serve: {auth: §token}", FILE)),

@@ -23,6 +23,8 @@ SHORT: Mapping[str, dict[str, Any]] = {
     "Hitl": {"enum": ["none", "confirm", "input", "external"]},
     "IdempotencyKey": TEXT,
     "OpenApiSource": TEXT,
+    "PromptArgument": TEXT,
+    "PromptMessage": TEXT,
     "PythonSource": TEXT,
     "Rate": {"type": "string", "pattern": f"^[1-9][0-9]*/{DURATION['pattern'].lstrip('^')}"},
     "Retry": {"const": "none"},

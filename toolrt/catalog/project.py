@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from toolrt.core.faults import Fault, Path
+from toolrt.core.hosts import reached
 from toolrt.expressions.references import REFERENCE
 from toolrt.loading.files import is_missing
 from toolrt.loading.loader import LoadedFiles
@@ -18,7 +19,12 @@ def check_project(files: LoadedFiles) -> None:
     """Report what is wrong with a toolrt.yaml that is right by itself."""
     if files.project_document is None:
         return
-    faults = [*_of_folders(files), *_of_constants(files.project.vars, ("vars",)), *_of_keys(files)]
+    faults = [
+        *_of_folders(files),
+        *_of_constants(files.project.vars, ("vars",)),
+        *_of_keys(files),
+        *_of_server(files),
+    ]
     files.report(files.project_document, (), *faults)
 
 
@@ -55,3 +61,17 @@ def _of_keys(files: LoadedFiles) -> Iterator[Fault]:
             hint = "write what `printf %s KEY | sha256sum` prints, and make a new key"
             path = ("identities", number, "token_hash")
             yield Fault("constant-credential", message, path, hint, severity="warning")
+
+
+def _of_server(files: LoadedFiles) -> Iterator[Fault]:
+    """A server that others could reach, and that does not start: nobody asks who they are."""
+    serve = files.project.serve
+    if serve is None or files.project.knows_callers:
+        return
+    others = reached(serve.host, serve.public_url, serve.hosts)
+    if others is not None:
+        key = "host" if others == serve.host else "public_url"
+        key = "hosts" if others in serve.hosts else key
+        message = f"others can reach `{visible(others)}`, and no identity says who they are"
+        hint = "`toolrt serve` does not start like this: write `identities` with a `token_hash`"
+        yield Fault("no-credentials", message, ("serve", key), hint, severity="warning")

@@ -163,6 +163,13 @@ class ProjectFile(Written):
     agent: Any = None
     builtins: list[Builtin] = Field(default_factory=list)
 
+    @property
+    def knows_callers(self) -> bool:
+        """Whether it says how callers of a server prove who they are."""
+        auth = self.serve.auth if self.serve is not None else None
+        has_keys = any(each.token_hash or each.claim for each in self.identities)
+        return has_keys or (auth is not None and auth.jwt is not None)
+
     @field_validator("identities")
     @classmethod
     def _each_once(cls, identities: list[Identity]) -> list[Identity]:

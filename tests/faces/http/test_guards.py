@@ -6,8 +6,9 @@ from contextlib import suppress
 import pytest
 from served import FILES, served
 
+from toolrt.core.hosts import is_loopback, name_of
 from toolrt.faces.http.connection import Connection
-from toolrt.faces.http.guards import Guards, is_loopback, name_of
+from toolrt.faces.http.guards import Guards
 from toolrt.faces.http.problems import ProblemError
 
 JSON = b"Content-Type: application/json\r\n"

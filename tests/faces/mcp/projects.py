@@ -49,6 +49,13 @@ async def poem(context: toolrt.Context) -> str:
     return said.text
 
 
+async def who(context: toolrt.Context, value: int) -> dict:
+    """Says in whose session it runs."""
+    if value % 7 == 0:
+        await asyncio.sleep(0.001)
+    return {"session": context.caller.session, "value": value}
+
+
 def noisy() -> str:
     """Writes where it should not."""
     print("to stdout")

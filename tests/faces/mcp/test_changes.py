@@ -5,7 +5,7 @@ import json
 
 import pytest
 from faces.mcp.projects import project
-from faces.mcp.raw import client
+from faces.mcp.raw import ACCEPT, client
 from faces.mcp.serving import served
 
 from toolrt import Caller
@@ -138,24 +138,44 @@ async def test_tools_are_listed_and_called_by_who_may_see_them(folder, era):
     assert unknown.error["message"].replace("long", "never") == never.error["message"]
 
 
-async def test_equal_ids_of_many_sessions_never_meet(folder):
-    async with served(project(folder)) as site:
-        clients = [client(site.url, "handshake") for _ in range(10)]
-        raws = [await each.__aenter__() for each in clients]
-        try:
-            calls = [
-                raw.ask("tools/call", {"name": "add", "arguments": {"a": at, "b": nth}}, id_=nth)
-                for nth in range(20)
-                for at, raw in enumerate(raws)
-            ]
-            replies = await asyncio.gather(*calls)
-        finally:
-            for each in clients:
-                await each.__aexit__(None, None, None)
+async def test_x7_equal_ids_of_50_sessions_never_meet_in_10_000_calls(folder):
+    async with served(project(folder, SESSIONS)) as site:
+        said = await asyncio.gather(*(_many(site.url, nth) for nth in range(50)))
 
-    said = [int(each.result["content"][0]["text"]) for each in replies]
-    assert said == [at + nth for nth in range(20) for at in range(10)]
-    assert [each.message["id"] for each in replies] == [nth for nth in range(20) for _ in range(10)]
+    for nth, answers in enumerate(said):
+        own = {answer["result"]["structuredContent"]["session"] for answer in answers}
+        values = [answer["result"]["structuredContent"]["value"] for answer in answers]
+        assert [answer["id"] for answer in answers] == list(range(200))
+        assert values == [1000 * nth + each for each in range(200)]
+        assert len(own) == 1
+    sessions = {each[0]["result"]["structuredContent"]["session"] for each in said}
+    assert len(sessions) == 50
+
+
+SESSIONS = """
+tools: {who: {python: "works:who", effect: read}}
+"""
+
+
+async def _many(url, nth):
+    """The answers to 200 calls of one session, over a connection of its own."""
+    async with client(url, "handshake") as raw:
+        session = raw.session
+    port = int(url.rpartition(":")[2].partition("/")[0])
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    answers = []
+    for id_ in range(200):
+        params = {"name": "who", "arguments": {"value": 1000 * nth + id_}}
+        message = {"jsonrpc": "2.0", "id": id_, "method": "tools/call", "params": params}
+        body = json.dumps(message).encode()
+        sent = {**ACCEPT, **session, "host": "127.0.0.1", "content-length": str(len(body))}
+        head = "".join(f"{name}: {value}\r\n" for name, value in sent.items())
+        writer.write(f"POST /mcp HTTP/1.1\r\n{head}\r\n".encode() + body)
+        told = await reader.readuntil(b"\r\n\r\n")
+        length = int(told.lower().split(b"content-length: ")[1].split(b"\r\n")[0])
+        answers.append(json.loads(await reader.readexactly(length)))
+    writer.close()
+    return answers
 
 
 class _listening:  # noqa: N801 - a context manager

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 import uvloop
 
 from toolrt import runtime
+from toolrt.core.hosts import reached
 from toolrt.core.results import SCHEMA
 from toolrt.faces.cli.caller import at_terminal
 from toolrt.faces.cli.findings import tell_weak
@@ -21,8 +22,7 @@ from toolrt.faces.cli.names import broken
 from toolrt.faces.cli.table import count
 from toolrt.faces.cli.watch import tell_reload
 from toolrt.faces.exits import Exit, Stop
-from toolrt.faces.http.access import Access, Starting, is_guarded
-from toolrt.faces.http.guards import is_loopback, name_of
+from toolrt.faces.http.access import Access, Starting
 from toolrt.faces.http.keyfile import Running, kept, path_of
 from toolrt.faces.http.serving import bound, serve
 from toolrt.faces.http.site import Site
@@ -76,15 +76,15 @@ class Plan:
         serve_ = written.serve or Serve()
         host = host or serve_.host
         public_url = (public_url or serve_.public_url or "").rstrip("/") or None
-        is_local = _is_local(host, public_url, serve_)
-        if not is_local and not is_guarded(written):
-            raise _nobody_asks(host, public_url, settings)
+        others = reached(host, public_url, serve_.hosts)
+        if others is not None and not written.knows_callers:
+            raise _nobody_asks(others, settings)
         return cls(
             root=root,
             host=host,
             port=serve_.port if port is None else port,
             public_url=public_url,
-            is_local=is_local,
+            is_local=others is None,
             workers=workers,
             drain_s=_DRAIN_S if drain is None else drain,
             watch=not no_watch,
@@ -216,16 +216,7 @@ def _taken(plan: Plan, settings: "Settings") -> socket.socket:
         ) from error
 
 
-def _is_local(host: str, public_url: str | None, written: Serve) -> bool:
-    """Whether only this machine can call: neither by its address nor through a proxy."""
-    names = [host, *written.hosts]
-    if public_url is not None:
-        names.append(name_of(public_url.partition("://")[2]))
-    return all(is_loopback(each) for each in names)
-
-
-def _nobody_asks(host: str, public_url: str | None, settings: "Settings") -> Stop:
-    where = host if not is_loopback(host) else public_url or host
+def _nobody_asks(where: str, settings: "Settings") -> Stop:
     return Stop(
         Exit.USAGE,
         f"others can reach {where}, and no identity says who they are",

@@ -195,13 +195,6 @@ def needs_right(caller: Caller, head: Head, right: str, what: str) -> None:
         raise forbidden(f"{caller.principal} may not do that", hint)
 
 
-def is_guarded(written: ProjectFile) -> bool:
-    """Whether the project says how callers of a server prove who they are."""
-    auth = written.serve.auth if written.serve is not None else None
-    has_keys = any(each.token_hash or each.claim for each in written.identities)
-    return has_keys or (auth is not None and auth.jwt is not None)
-
-
 def plain_hash(written: str) -> str:
     """A hash as it is compared, of what a project says."""
     return written.strip().lower().removeprefix("sha256:")

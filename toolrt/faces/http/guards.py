@@ -5,10 +5,10 @@ keep their scripts from calling it. Both are lists of what may be: there is no `
 """
 
 from collections.abc import Iterable, Sequence
-from ipaddress import ip_address
 from typing import Final
 from urllib.parse import urlsplit
 
+from toolrt.core.hosts import LOCAL, name_of
 from toolrt.faces.http.problems import ProblemError
 from toolrt.faces.http.wire import JSON, Head, too_large
 from toolrt.schemas.text import MAX_BYTES
@@ -17,7 +17,6 @@ _ONCE: Final = frozenset(
     {b"authorization", b"content-length", b"content-type", b"cookie", b"host", b"idempotency-key",
      b"mcp-session-id", b"origin", b"transfer-encoding"}
 )  # fmt: skip
-_LOCAL: Final = ("localhost", "127.0.0.1", "[::1]")
 _EVERYWHERE: Final = frozenset({"0.0.0.0", "[::]", "::", ""})  # noqa: S104 - refused as names
 _MOST_KNOWN = 64
 
@@ -35,26 +34,6 @@ def head_of(headers: Sequence[tuple[bytes, bytes]]) -> Head:
     return head
 
 
-def is_loopback(host: str) -> bool:
-    """Whether an address that somebody listens at can be reached from this machine alone."""
-    if host in _LOCAL:
-        return True
-    try:
-        return ip_address(host.strip("[]")).is_loopback
-    except ValueError:
-        return False
-
-
-def name_of(authority: str) -> str:
-    """The host of `host:port`, in small letters; `[::1]` keeps its brackets."""
-    authority = authority.strip().lower()
-    if authority.count(":") > 1 and not authority.startswith("["):  # an address as it is configured
-        return f"[{authority}]"
-    if authority.startswith("["):
-        return authority.partition("]")[0] + "]"
-    return authority.partition(":")[0].rstrip(".")
-
-
 class Guards:
     """Which hosts and origins a server answers to."""
 
@@ -62,7 +41,7 @@ class Guards:
         self, hosts: Iterable[str], origins: Iterable[str], public_url: str | None
     ) -> None:
         """`hosts` are names without ports, beside those of loopback and of `public_url`."""
-        known = {*_LOCAL, *map(name_of, hosts)} - _EVERYWHERE
+        known = {*LOCAL, *map(name_of, hosts)} - _EVERYWHERE
         self._origins = {each.rstrip("/").lower() for each in origins}
         if public_url is not None:
             parts = urlsplit(public_url)
