@@ -5,6 +5,7 @@ The long lanes of `make soak` write much, and to the disk.
 
 import os
 import shutil
+import signal
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,6 +19,18 @@ ROOM = 1 << 30
 
 hypothesis.settings.register_profile("any machine", deadline=None)
 hypothesis.settings.load_profile("any machine")
+
+
+def _heed_signals() -> None:
+    """What a shell has a program in the background ignore (`make check &`, `nohup`) stays without
+    effect here, but not in the programs that tests start: a handler ends where a program begins.
+    """
+    for number in (signal.SIGHUP, signal.SIGQUIT, signal.SIGINT):
+        if signal.getsignal(number) is signal.SIG_IGN:
+            signal.signal(number, lambda *_: None)
+
+
+_heed_signals()
 
 
 def _is_good(place: Path) -> bool:

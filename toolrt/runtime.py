@@ -19,6 +19,7 @@ from toolrt.core.calls import Caller, Reach
 from toolrt.core.clock import Clock, SystemClock
 from toolrt.core.errors import ProjectError
 from toolrt.core.results import ToolResult
+from toolrt.loading.files import misnamed
 from toolrt.loading.findings import Finding
 from toolrt.loading.loader import PROJECT_FILE
 from toolrt.loading.owners import HINT as OWN_THEM
@@ -58,6 +59,7 @@ def find_project(start: str | Path = ".") -> Path:
     for candidate in (folder, *folder.parents):
         try:
             is_here = (candidate / PROJECT_FILE).is_file() or (candidate / "tools.d").is_dir()
+            is_here = is_here or bool(misnamed(candidate, PROJECT_FILE))
         except OSError as error:
             why = (error.strerror or "unknown error").lower()
             raise ProjectError(f"{candidate} cannot be looked into: {why}") from error

@@ -184,7 +184,7 @@ GOOD = {
     "short forms of limits": {
         TOOLS: "tools:\n"
         f"  t: {{description: T., effect: read, cache: 5m, rate: 60/1m, fallback: u, {ECHO}}}\n"
-        f"  u: {{description: U., {ECHO}}}\n"
+        f"  u: {{description: U., effect: read, {ECHO}}}\n"
     },
     "the short form of a key": tool_with(
         "{description: T., parameters: {a: string}, idempotency_key: '{{ a }}',"

@@ -91,6 +91,27 @@ def test_the_nearest_tool_is_named(tmp_path):
     assert "`look`" in found(tmp_path, tool("fallback: loook"))[0][2]
 
 
+@pytest.mark.parametrize("effect", ["write", "irreversible"])
+def test_a_tool_that_only_reads_has_no_fallback_that_changes_something(tmp_path, effect):
+    reader = tool("effect: read\n    fallback: other")
+    written = f"""
+  other:
+    description: Changes something.
+    effect: {effect}
+    command: [rm, x]
+"""
+
+    [(code, place, hint)] = found(tmp_path, reader + written)
+
+    assert (code, place) == ("unfit-link", "other")
+    assert "effect: read" in hint
+
+
+def test_what_changes_something_may_have_any_fallback(tmp_path):
+    assert found(tmp_path, tool("fallback: look")) == []
+    assert found(tmp_path, tool("fallback: pay")) == []
+
+
 def test_what_is_sensitive_here_is_sensitive_there(tmp_path):
     written = tool("fallback: pay", "{invoice: {type: string, sensitive: true}}")
 

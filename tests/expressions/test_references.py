@@ -183,3 +183,36 @@ async def test_command_secrets_are_prepared_off_the_loop(tmp_path):
     await references.prepare([Reference("secret", "weather"), Reference("env", "X")])
 
     assert references.resolve(Reference("secret", "weather")).reveal() == "weather"
+
+
+@pytest.mark.parametrize("blank", ["", " ", "\n\t "])
+def test_a_blank_value_is_none_and_its_place_is_named(tmp_path, blank):
+    (tmp_path / "key").write_text(blank + "\n")
+    (tmp_path / "kept").mkdir()
+    (tmp_path / "kept" / "api").write_text(blank)
+    environ = {"X": blank, "TOOLRT_SECRET_API": blank, "TOOLRT_SECRET_ACME_API": blank}
+    references = References(tmp_path, environ, ["env", {"files": "kept"}])
+    caller = Caller("ada", tenant="acme", credentials={"hub": Secret(blank)})
+    asked = [Reference("env", "X"), Reference("file", "key"), Reference("secret", "api")]
+
+    assert references.unusable(asked) == [
+        "environment variable X is empty",
+        "file key is empty",
+        "no secret api (looked in TOOLRT_SECRET_API, which is empty, kept/api, which is empty)",
+    ]
+    for one in (*asked, Reference("caller", "hub"), Reference("tenant", "api")):
+        with pytest.raises(CallError) as caught:
+            references.resolve(one, caller)
+        assert caught.value.code == "missing-credential"
+
+
+def test_a_default_that_is_written_empty_is_used(references):
+    assert references.resolve(Reference("env", "EMPTY", "")).reveal() == ""
+    assert references.unusable([Reference("env", "EMPTY", "")]) == []
+
+
+def test_a_secret_that_is_empty_in_one_place_is_looked_up_in_the_next(tmp_path):
+    (tmp_path / "api").write_text(VALUE)
+    references = References(tmp_path, {"TOOLRT_SECRET_API": ""}, ["env", {"files": "."}])
+
+    assert references.resolve(Reference("secret", "api")).reveal() == VALUE

@@ -167,3 +167,34 @@ def test_what_is_sent_along_refused_and_shown_is_told_shortly(invoke, project, m
     ):
         assert fact in facts
     assert "hunter2" not in shown.stdout
+
+
+def test_what_a_tool_does_about_failure_and_repetition_is_told(invoke, project):
+    (project / "tools.d" / "r.yaml").write_text("""
+tools:
+  look:
+    description: L.
+    command: [ls]
+    effect: read
+    cache: 5m
+    fallback: {value: {token=abcdefghi: 1}}
+  bare: {description: B., command: [ls], effect: read, fallback: look}
+  pay:
+    description: P.
+    parameters: {a: string}
+    command: [echo, "{{ a }}", "{{ call.idempotency_key }}"]
+    verify: {tool: bare, applied_when: "true"}
+    idempotency_key: "{{ a }}"
+""")
+
+    look, bare, pay = (invoke("show", name).stdout for name in ("look", "bare", "pay"))
+    document = json.loads(invoke("show", "pay", "-o", "json").stdout)
+
+    assert "answers are kept for 5m, for each caller" in look
+    assert "where the target fails: a written value" in look
+    assert "where the target fails: look is called instead" in bare
+    assert "bare is asked whether a lost call took effect" in pay
+    assert "idempotency_key  {{ a }}" in pay
+    assert document["idempotency_key"] == {"value": "{{ a }}"}
+    assert document["verify"] == {"tool": "bare", "applied_when": "true"}
+    assert (document["cache"], document["fallback"]) == (None, None)

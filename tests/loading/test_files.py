@@ -9,6 +9,7 @@ import pytest
 from toolrt.loading import stock
 from toolrt.loading.loader import load_files
 from toolrt.loading.stock import Stock
+from toolrt.runtime import find_project
 from toolrt.testing import write_files
 
 RULES = "rules: [{id: a, decide: deny, tools: ['*']}]\n"
@@ -231,3 +232,96 @@ def test_p8_of_a_great_many_files_not_all_are_counted(project):
     [(_, _, message, _)] = not_read(project)
 
     assert message == "`policies.d/sub` is a folder: its 1000 files or more are not read"
+
+
+MISNAMED = ["toolrt.yml", "toolrt.YAML", "Toolrt.yaml", "TOOLRT.YML", "toolrt.json", "toolrt.toml"]
+
+
+@pytest.mark.parametrize("name", MISNAMED)
+def test_p8_a_misnamed_project_file_is_an_error_that_says_its_name(project, name):
+    write_files(project, {name: "policy: required\n"})
+
+    files = load_files(Stock(project))
+
+    [one] = files.diagnostics()
+    assert (one.file, one.severity, one.code) == (name, "error", "not-read")
+    assert one.hint == "rename it to `toolrt.yaml`"
+    assert files.has_errors()
+
+
+def test_p8_a_misnamed_project_file_beside_the_right_one_is_an_error(project):
+    write_files(project, {"toolrt.yaml": "{}\n", "toolrt.yml": "policy: required\n"})
+
+    assert [each[0] for each in not_read(project)] == ["toolrt.yml"]
+    assert "into `toolrt.yaml`" in not_read(project)[0][3]
+
+
+@pytest.mark.parametrize("name", ["toolrt.yaml.bak", "toolrt.yaml.example", "toolrt.txt", "a.yml"])
+def test_p8_what_only_resembles_the_project_file_is_left_alone(project, name):
+    write_files(project, {name: "policy: required\n"})
+
+    assert found(project) == []
+
+
+def test_p8_a_misnamed_project_file_marks_its_project(tmp_path):
+    write_files(tmp_path, {"tools.d/a.yaml": "", "inner/toolrt.yml": "policy: required\n"})
+
+    assert find_project(tmp_path / "inner") == tmp_path / "inner"
+
+
+STRAYS = ["deny.json", "deny", "deny.yaml.txt", "x.yaml.disabled", "deny.yaml_", "deny.toml"]
+
+
+@pytest.mark.parametrize("folder", ["tools.d", "policies.d"])
+@pytest.mark.parametrize("name", STRAYS)
+def test_p8_a_file_beside_the_manifests_that_is_none_is_a_warning(project, folder, name):
+    write_files(project, {f"{folder}/{name}": RULES})
+
+    [(file, severity, message, hint)] = not_read(project)
+
+    assert (file, severity) == (f"{folder}/{name}", "warning")
+    assert ".yaml or .yml" in message
+    assert hint == f"rename it, or move it out of `{folder}`"
+
+
+@pytest.mark.parametrize(
+    "name", [".gitkeep", "README", "readme.txt", "notes.md", "a.yaml~", "a.yaml.swp", "#a#", "4913"]
+)
+def test_p8_what_nobody_takes_for_a_manifest_is_passed_over(project, name):
+    write_files(project, {f"policies.d/{name}": "", f"tools.d/{name}": ""})
+
+    assert found(project) == []
+
+
+def test_p8_a_file_that_a_tool_names_is_in_its_place(project):
+    text = "tools: {a: {description: A., params_schema: s.json, python: prices.look}}\n"
+    files = dict.fromkeys(("s.json", "prices.py", "other.json"), "{}")
+    write_files(project / "tools.d", {"a.yaml": text, **files})
+
+    assert [each[0] for each in not_read(project)] == ["tools.d/other.json"]
+
+
+@pytest.mark.parametrize(
+    ("name", "right"),
+    [("policy.d", "policies.d"), ("policies", "policies.d"), ("Policies.d", "policies.d"),
+     ("tool.d", "tools.d"), ("tools", "tools.d")],
+)  # fmt: skip
+def test_p8_a_folder_named_almost_as_one_that_is_missing_is_a_warning(project, name, right):
+    (project / right).rmdir()
+    write_files(project, {f"{name}/a.yaml": "{}\n"})
+
+    assert not_read(project) == [
+        (
+            name,
+            "warning",
+            f"`{name}` is not read: there is no folder `{right}`",
+            f"rename it to `{right}`",
+        )
+    ]
+
+
+@pytest.mark.parametrize("text", ["{}\n", "policies_dir: policy.d\n"])
+def test_p8_a_folder_that_is_named_or_not_missed_is_left_alone(project, text):
+    write_files(project, {"toolrt.yaml": text, "policy.d/a.yaml": "{}\n"})
+
+    assert found(project) == []

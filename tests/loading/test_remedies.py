@@ -25,6 +25,12 @@ def told(tmp_path, text):
         ("retry: 5", "wrong-type", "write `{attempts: 5}`"),
         ("retry: 20", "wrong-type", "write `{attempts: 10}`"),
         ("retry: false", "wrong-type", "write `none`"),
+        ("breaker: 3", "wrong-type", "write `{failures: 3}`"),
+        ("breaker: true", "wrong-type", "write `{}`"),
+        ("breaker: 0", "wrong-type", None),
+        ("rate: 60", "wrong-type", "write `60/1m`"),
+        ("command: {argv: [ls], sandbox: true}", "wrong-type", "write `{}`"),
+        ("command: {argv: [ls], sandbox: false}", "wrong-type", None),
         ("enabled: yes", "wrong-type", "write `true`"),
         ("enabled: Off", "wrong-type", "write `false`"),
         ("enabled: maybe", "wrong-type", None),
@@ -95,3 +101,12 @@ def test_known_keys_begin_with_what_works_and_most_people_write():
     )
     ways = ["api_key", "basic", "bearer", "oauth2", "python"]
     assert remedies.key("qqqq", ways).startswith("known here: bearer, basic, api_key, ")
+
+
+def test_only_rules_ask_so_a_default_that_asks_names_one(tmp_path):
+    (tmp_path / "policies.d").mkdir()
+    (tmp_path / "policies.d" / "p.yaml").write_text("default: ask\n")
+
+    hint = told(tmp_path, f"{HEAD}    command: [ls]\n")["invalid-value"]
+
+    assert hint == 'write a rule that asks: `rules: [{id: ask, decide: ask, tools: ["*"]}]`'

@@ -91,8 +91,10 @@ def test_many_times_are_counted_once_each():
 
 def test_retries_are_attempts_that_were_repeated():
     failed = (Attempt(1, "timeout"), Attempt(2, "timeout"))
+    asked = (*failed, Attempt(3, "timeout", None))
 
     assert told(of(ended(attempts=3, failed=failed)), "toolrt_retries_total") == {"t": 2}
+    assert told(of(ended(attempts=3, failed=asked)), "toolrt_retries_total") == {"t": 2}
 
 
 def test_arguments_that_do_not_fit_are_violations_and_a_tools_own_code_is_not():

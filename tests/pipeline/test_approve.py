@@ -150,6 +150,24 @@ async def test_o3_the_note_of_a_no_reaches_the_model_with_nothing_invisible(open
         assert text.isprintable()
 
 
+async def test_o3_the_note_of_a_no_reaches_who_makes_the_same_call_again(opened):
+    async with opened() as desk:
+        approval = await desk.asked()
+        await desk.approvals.deny(approval, BOSS, note="use\x1b invoice 7")
+
+        error = (await desk.call()).error
+
+        assert error.code == "recently-denied"
+        assert error.message.endswith("do something else; they said: use\\x1b invoice 7")
+
+
+async def test_a_no_without_a_note_says_nothing_of_one(opened):
+    async with opened() as desk:
+        await desk.approvals.deny(await desk.asked(), BOSS)
+
+        assert (await desk.call()).error.message.endswith("do something else")
+
+
 async def test_a6_a_question_expires(opened):
     clock = ManualClock()
     async with opened(PAY + "    hitl: {mode: confirm, ttl: 5m}\n", clock=clock) as desk:
@@ -287,6 +305,32 @@ async def test_a11_a_scope_that_no_rule_offers_is_refused(opened):
         approval = await desk.asked()
         with pytest.raises(RefusedError):
             await desk.approvals.approve(approval, BOSS, standing=Standing("session", 60))
+
+
+SCOPED = "rules: [{id: a, decide: ask, tools: [pay], approval: {scopes: [once, pattern]}}]\n"
+TOP = "at the top of a policy file for the tool itself"
+
+
+@pytest.mark.parametrize(
+    ("tool", "policies", "where"),
+    [
+        (PAY, "default: allow\n", f"{TOP} says what is possible"),
+        (PAY, SCOPED, f"of rule `a` and {TOP} says what is possible; each of them must allow it"),
+        (
+            PAY.replace("irreversible", "write"),
+            SCOPED.replace(", pattern", ""),
+            "of rule `a` says what is possible",
+        ),
+    ],
+    ids=["the tool", "the tool beside a rule", "a rule"],
+)
+async def test_a11_the_hint_names_all_who_have_to_offer_a_scope(opened, tool, policies, where):
+    async with opened(tool, policies) as desk:
+        approval = await desk.asked()
+        with pytest.raises(RefusedError) as refused:
+            await desk.approvals.approve(approval, BOSS, standing=Standing("pattern", 60))
+
+        assert refused.value.hint == f"`approval.scopes` {where}"
 
 
 async def test_input_hides_the_fields_and_a_person_fills_them(opened):

@@ -205,3 +205,17 @@ async def test_a_payment_whose_answer_is_lost_is_paid_exactly_once(applies):
     assert ledger == ["A1"]
     again = [] if applies else ["POST /pay"]
     assert server.lines == ["POST /pay", "GET /invoices/A1", *again]
+
+
+@pytest.mark.parametrize(("said", "retries"), [(PAID, 0), (UNPAID, 1), ("?", 0)])
+async def test_only_what_was_made_again_counts_as_a_retry(said, retries):
+    async with opened(pay=Payments(LOST), status=lambda _: said) as (rt, _):
+        await rt.call("pay", ARGUMENTS)
+        records = rt._state.memory.journal.records
+        await rt._state.memory.journal.flush()
+        tally = (await tallies(records, Filter()))["pay"]
+        [entry] = [each for each in await records.entries() if each.get("tool") == "pay"]
+
+    assert tally.retries == retries
+    assert [each["error"] for each in entry["failed"]] == ["execution-failed"]
+    assert ["delay_s" in each for each in entry["failed"]] == [bool(retries)]

@@ -482,3 +482,12 @@ async def test_p8_rules_that_appear_in_a_subfolder_are_refused_and_named(project
         assert (outcome.is_accepted, outcome.generation) == (False, 1)
         assert [one.code for one in outcome.diagnostics] == ["not-read"]
         assert await verdict(runtime) == "x"
+
+
+async def test_p8_a_misnamed_project_file_that_appears_is_refused_and_named(project):
+    async with project.open() as runtime:
+        (project.tools.parent.parent / "toolrt.yml").write_text("policy: required\n")
+        outcome = await runtime.reload()
+
+        assert (outcome.is_accepted, outcome.generation) == (False, 1)
+        assert [one.code for one in outcome.diagnostics] == ["not-read"]

@@ -19,6 +19,7 @@ from toolrt.bindings.python_targets import Target
 from toolrt.bindings.threads import ThreadPool
 from toolrt.core.calls import Invocation
 from toolrt.core.context import Context
+from toolrt.core.errors import BindingError, CallError
 from toolrt.core.results import Answer
 from toolrt.schemas.conversion import Adaptor
 from toolrt.schemas.signatures import Callee
@@ -56,11 +57,18 @@ class Linked:
         try:
             args, kwargs = self.adaptor.bind(arguments)
         except Exception as error:  # noqa: BLE001 - validators of a type's own are user code
-            self.reraise(error)
+            raise self._unbegun(error) from error
         return functools.partial(self.fn, *args, **kwargs)
 
     def preview(self, invocation: Invocation) -> dict[str, Any]:
         return {"python": self.label, "arguments": invocation.arguments}
+
+    def _unbegun(self, error: Exception) -> CallError:
+        """The failure of a call whose arguments did not convert: nothing ran."""
+        failure = failure_of(error, self.project)
+        if isinstance(failure, BindingError):
+            failure.sent, failure.is_midway = "never", False
+        return failure
 
     def reraise(self, error: BaseException) -> NoReturn:
         """Raise what the callable raised, as an error of the call."""

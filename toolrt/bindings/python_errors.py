@@ -37,6 +37,7 @@ def failure_of(error: BaseException, project: Path) -> CallError:
         message_of(error, project),
         retryable=isinstance(error, OSError) and not isinstance(error, _PERMANENT),
         target_fault=not isinstance(error, ValueError | LookupError),
+        is_midway=True,
     )
     made.__cause__ = error
     return made

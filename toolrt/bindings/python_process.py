@@ -153,6 +153,7 @@ def _value(frame: dict[str, Any]) -> Any:
     if isinstance(error, BindingError):
         error.target_fault = frame["target_fault"]
         error.sent = frame["sent"]
+        error.is_midway = frame["is_midway"]
     raise error from WorkerTracebackError(frame["traceback"])
 
 

@@ -173,6 +173,7 @@ def _failure(error: BaseException, project: Path) -> dict[str, Any]:
         },
         "target_fault": getattr(made, "target_fault", False),
         "sent": getattr(made, "sent", None),
+        "is_midway": getattr(made, "is_midway", False),
         "traceback": "".join(traceback.format_exception(error)),
     }
 

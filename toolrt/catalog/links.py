@@ -110,7 +110,13 @@ def _unfit_to_ask(link: Link, other: ToolEntry) -> Iterator[Fault]:
 
 
 def _unfit_to_stand_in(entry: ToolEntry, link: Link, other: ToolEntry) -> Iterator[Fault]:
-    """A fallback must keep what this tool promises about its arguments and its result."""
+    """A fallback must keep what this tool promises: that it only reads, and how its arguments and
+    its result are treated.
+    """
+    if entry.effect == "read" and other.effect != "read":
+        message = f"this tool only reads, and `{other.name}`, its fallback, is `{other.effect}`"
+        hint = "write `effect: read` there if that is so, else name a tool that only reads"
+        yield Fault("unfit-link", message, link.place, hint)
     if other.manifest.result.to == "user" and entry.manifest.result.to != "user":
         message = f"what `{other.name}` answers is for people alone, and this tool tells the model"
         yield Fault("unfit-link", message, link.place, "write `result: {to: user}` here, too")

@@ -137,7 +137,8 @@ class BindingError(CallError):
     again), `maybe` (bytes left, no answer: the effect is unknown) or `answered`. `status` is the
     HTTP status when there is one, `retry_after_s` what the target asked for, `target_fault`
     whether the target, not the arguments, is to blame, and `body` the parsed answer that
-    `result.error` may find a message in.
+    `result.error` may find a message in. `is_midway`: code of the tool broke off while it ran, and
+    said nothing of what it had done by then.
     """
 
     def __init__(
@@ -153,6 +154,7 @@ class BindingError(CallError):
         retry_after_s: float | None = None,
         target_fault: bool = False,
         body: object = None,
+        is_midway: bool = False,
     ) -> None:
         super().__init__(message, code=code, hint=hint, retryable=retryable, details=details)
         self.sent = sent
@@ -160,6 +162,7 @@ class BindingError(CallError):
         self.retry_after_s = retry_after_s
         self.target_fault = target_fault
         self.body = body
+        self.is_midway = is_midway
 
 
 class AttemptTimeoutError(BindingError):

@@ -120,7 +120,8 @@ class AttemptFailure(Failure):
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """A try that failed and was repeated: its number, its code, the wait after it in seconds.
+    """A try that failed before the end: its number, its code, the wait after it in seconds. That is
+    None where nothing was repeated after all, since `verify` was asked.
 
     `is_in_doubt`: it, or one before it, may have taken effect, and no later one found out.
     `may_have_applied` holds for one that was answered with a failure of the target, too.
@@ -128,7 +129,7 @@ class Attempt:
 
     number: int
     error: str
-    delay_s: float = 0.0
+    delay_s: float | None = 0.0
     is_in_doubt: bool = False
     may_have_applied: bool = False
 
@@ -140,6 +141,7 @@ class Pause:
     `fields` are the parameters that a person fills (mode `input`); `expires_at` is wall time.
     `asks` say which rules ask and why, `needs` whose yes there is and whose is missing, for people
     alone; `requester` is who made the call. `message` is for the model, too: reasons and ids only.
+    `same_call` tells of an earlier approval of the very same call that may have taken effect.
     """
 
     approval_id: str
@@ -152,6 +154,7 @@ class Pause:
     needs: tuple[Need, ...] = ()
     requester: str = ""
     is_reopened: bool = False
+    same_call: Mapping[str, Any] | None = None
 
     def document(self) -> dict[str, Any]:
         """The `pause` of the wire shape."""
@@ -165,6 +168,7 @@ class Pause:
             "rules": [{"id": each.rule, "reason": each.reason} for each in self.asks],
             "needs": [each.document() for each in self.needs],
             "reopened": self.is_reopened,
+            "same_call": None if self.same_call is None else dict(self.same_call),
         }
 
 

@@ -2,6 +2,7 @@
 
 Grammar: `${env:X}` `${env:X:-default}` `${file:path}` `${secret:name}` `${caller:name}`
 `${tenant:name}`. A reference is never part of an expression and its value is never rendered again.
+A value that is empty or blank is none: a header `Bearer ` must not look like one with a token.
 """
 
 import asyncio
@@ -70,7 +71,7 @@ class References:
         """
         if reference.kind == "caller":
             found = caller.credentials.get(reference.name) if caller else None
-            if found is None:
+            if found is None or _filled(found.reveal()) is None:
                 _refuse(reference, f"the caller brought no `{reference.name}`")
             self.redactor.learn_in_passing(found.reveal())
             return found
@@ -97,7 +98,7 @@ class References:
                 runs = [vault.begin(*each) for each in wanted]
                 for run in filter(None, runs):
                     await asyncio.wrap_future(run)
-            wanted = [each for each in wanted if vault.look_up(*each) is None]
+            wanted = [each for each in wanted if _filled(vault.look_up(*each)) is None]
 
     def missing(self, reference: Reference) -> str | None:
         """Why a reference cannot be resolved now; None when it can, or only a call can tell.
@@ -132,31 +133,43 @@ class References:
     def _look_up(self, reference: Reference, caller: Caller | None) -> str | None:
         name = reference.name
         if reference.kind == "env":
-            text = self.environ.get(name)
-            return text if text or reference.default is None else None
+            return _filled(self.environ.get(name))
         if reference.kind == "file":
-            return read_file(self.project / name)
+            return _filled(read_file(self.project / name))
         return self._in_vaults(self._vaults, reference, caller)
 
     def _in_vaults(
         self, places: Iterable[Vault], reference: Reference, caller: Caller | None
     ) -> str | None:
         asked = next(_asked((reference,), caller), None)
-        answers = (vault.look_up(*asked) for vault in places) if asked else ()
+        answers = (_filled(vault.look_up(*asked)) for vault in places) if asked else ()
         return next((text for text in answers if text is not None), None)
 
     def _absence(self, reference: Reference, caller: Caller | None) -> str:
         name = reference.name
         if reference.kind == "env":
-            return f"environment variable {name} is not set"
+            how = "empty" if name in self.environ else "not set"
+            return f"environment variable {name} is {how}"
         if reference.kind == "file":
-            return f"file {name} cannot be read"
+            is_there = read_file(self.project / name) is not None
+            return f"file {name} is empty" if is_there else f"file {name} cannot be read"
         if reference.kind == "tenant" and not (caller and caller.tenant):
             return f"the caller has no tenant whose `{name}` could be used"
         tenant = caller.tenant if caller and reference.kind == "tenant" else None
-        places = ", ".join(vault.place(name, tenant) for vault in self._vaults)
+        places = ", ".join(self._looked(vault, name, tenant) for vault in self._vaults)
         owner = "the caller's tenant has no secret" if reference.kind == "tenant" else "no secret"
         return f"{owner} {name} (looked in {places or 'no place'})"
+
+
+    def _looked(self, vault: Vault, name: str, owner: str | None) -> str:
+        """Where a secret was looked for; and that there is one without a text, if so."""
+        is_empty = vault in self._at_hand and vault.look_up(name, owner) is not None
+        return vault.place(name, owner) + (", which is empty" if is_empty else "")
+
+
+def _filled(text: str | None) -> str | None:
+    """The text; None where nobody could tell it from no secret at all."""
+    return text if text and not text.isspace() else None
 
 
 def _asked(

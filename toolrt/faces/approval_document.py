@@ -53,6 +53,7 @@ def approval_summary(viewed: Viewed) -> dict[str, Any]:
         "reason": record.reason,
         "rules": list(record.rules),
         "needs": [each.document() for each in viewed.needs],
+        "same_call": None if viewed.twin is None else viewed.twin.document(),
         "asked_by": asker(record),
         "created_at": _time(record.created),
         "expires_at": _time(record.expires),

@@ -6,7 +6,7 @@ has the name of a manifest and is no file, and a folder that is none, say why.
 
 import os
 import stat
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from itertools import islice
 from pathlib import Path
 from typing import Final
@@ -17,6 +17,8 @@ MOST_NOT_READ: Final = 1000
 """More files below one subfolder are not counted."""
 _MOST_FOLDERS: Final = 1000
 _SUFFIXES = {".yaml", ".yml"}
+_OF_SETTINGS = frozenset({*_SUFFIXES, ".json", ".toml"})
+_LEFT_BY_EDITORS = ("~", ".bak", ".orig", ".swo", ".swp", ".swx", ".tmp", ".pyc")
 
 
 class UnreadableError(Exception):
@@ -45,6 +47,55 @@ def is_manifest_name(name: str) -> bool:
     return Path(name).suffix.lower() in _SUFFIXES and not name.startswith((".", "#"))
 
 
+def misnamed(root: Path, name: str) -> list[Path]:
+    """The files in `root` that are named almost as `name`, a file of settings: another ending, or
+    capitals. Never raises.
+    """
+    alike = {f"{Path(name).stem}{ending}" for ending in _OF_SETTINGS}
+    return _files_in(root, lambda other: other != name and other.lower() in alike)
+
+
+def passed_over(folder: Path, root: Path) -> list[Path]:
+    """The files beside the manifests of `folder` that may well be meant to be some.
+
+    Hidden files, what editors leave behind and what is to be read by people are not; nor is
+    anything in a folder that holds all of the project at `root`. Never raises.
+    """
+    if _holds(folder, root):
+        return []
+    return _files_in(folder, _may_be_meant)
+
+
+def _may_be_meant(name: str) -> bool:
+    lower = name.lower()
+    is_left = lower.endswith(_LEFT_BY_EDITORS) or lower.startswith((".", "#")) or lower == "4913"
+    is_text = lower.startswith("readme") or lower.endswith(".md")
+    return not (is_left or is_text or is_manifest_name(name))
+
+
+def _files_in(folder: Path, is_meant: Callable[[str], bool]) -> list[Path]:
+    """What is in a folder under such a name and is no folder, in order; nothing where it cannot be
+    looked into.
+    """
+    try:
+        meant = [each for each in folder.iterdir() if is_meant(each.name)]
+    except (OSError, ValueError):
+        return []
+    return sorted(each for each in meant if not _is_folder(each))
+
+
+def _is_folder(path: Path) -> bool:
+    try:
+        return path.is_dir()
+    except OSError:
+        return False
+
+
+def _holds(folder: Path, root: Path) -> bool:
+    """Whether all of the project is in the folder."""
+    return root.absolute().is_relative_to(os.path.normpath(folder.absolute()))
+
+
 def not_read(folder: Path, root: Path, own: Collection[Path]) -> dict[Path, list[Path]]:
     """The subfolders of `folder` that have manifests at any depth, with at most 1000 of these.
 
@@ -52,7 +103,7 @@ def not_read(folder: Path, root: Path, own: Collection[Path]) -> dict[Path, list
     is what holds all of the project at `root`: its subfolders are for anything. Never raises; what
     cannot be looked into is passed over.
     """
-    if root.absolute().is_relative_to(os.path.normpath(folder.absolute())):
+    if _holds(folder, root):
         return {}
     read = {os.path.normpath(each) for each in own}
     tops = [each for each in _subfolders(folder, read) if not is_manifest_name(each.name)]

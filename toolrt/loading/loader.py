@@ -22,6 +22,7 @@ from toolrt.loading.layers import Conditional, Layer, Layered, without
 from toolrt.loading.problems import spelt
 from toolrt.loading.reader import Document, unreadable
 from toolrt.loading.stock import Stock
+from toolrt.loading.strays import of_folders, of_root
 from toolrt.loading.subfolders import of_project
 from toolrt.loading.validation import validated
 from toolrt.manifest import planned
@@ -160,7 +161,7 @@ def load_files(stock: Stock) -> LoadedFiles:
         _take(files, document, _load_policies)
     unread = list(of_project(stock, files.project))
     files.knows.policies &= not any(each.is_error for each in unread)
-    files.findings += unread
+    files.findings += [*unread, *of_folders(stock, files.project, files.documents)]
     return files
 
 
@@ -233,6 +234,10 @@ def _read(
 
 def _load_project(files: LoadedFiles) -> None:
     path = files.root / PROJECT_FILE
+    misnamed = list(of_root(files.stock, PROJECT_FILE))
+    if misnamed:
+        files.knows.forget(None)
+        files.findings += misnamed
     if not os.path.lexists(path):
         return
     for document in _read(files, path):

@@ -143,7 +143,8 @@ def _not_one_of(problem: Any, path: Path, _model: type[BaseModel]) -> Fault:
     choices = expected.replace(" or ", ", ").split(", ")
     value = problem["input"]
     message = f"expected {expected}, got {_got(value)}"
-    return Fault("invalid-value", message, path, remedies.choice(value, choices))
+    hint = remedies.asking(path, value) or remedies.choice(value, choices)
+    return Fault("invalid-value", message, path, hint)
 
 
 _SPECIAL: Mapping[str, Callable[[Any, Path, type[BaseModel]], Fault]] = {

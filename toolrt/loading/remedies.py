@@ -41,6 +41,14 @@ _IDLE = frozenset(
 """Keys that do nothing yet; of one that works elsewhere this says no more than its rank."""
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _ONE_WORD = re.compile(r"[\w*][\w.*-]*", re.ASCII)
+_SWITCHED: Mapping[tuple[Any, bool], str] = {
+    ("retry", False): "none",
+    ("breaker", True): "{}",
+    ("sandbox", True): "{}",
+}
+"""What stands for yes or no under keys that want a mapping."""
+_COUNTED: Mapping[Any, str] = {"breaker": "{{failures: {}}}", "rate": "{}/1m"}
+"""What stands for a number there."""
 _MOST_ATTEMPTS = 10
 _MOST_LISTED = 12
 _ALIKE = 0.5
@@ -53,6 +61,13 @@ def remedy(kind: str, path: Path, value: Any) -> str | None:
     find = _REMEDIES.get(kind)
     right = find(path, value) if find else None
     return f"write `{right}`" if right else None
+
+
+def asking(path: Path, value: Any) -> str | None:
+    """The hint for a `default` of the rules that is to ask people; only rules ask."""
+    if path != ("default",) or value != "ask":
+        return None
+    return 'write a rule that asks: `rules: [{id: ask, decide: ask, tools: ["*"]}]`'
 
 
 def choice(value: Any, choices: Iterable[str]) -> str | None:
@@ -111,11 +126,13 @@ def _mapping(path: Path, value: Any) -> str | None:
     last = path[-1] if path else None
     if isinstance(value, list):
         return _instead_of_list(last, value)
-    if last == "retry" and isinstance(value, int):
-        if isinstance(value, bool):
-            return None if value else "none"
+    if isinstance(value, bool):
+        return _SWITCHED.get((last, value))
+    if not isinstance(value, int) or value < 0:
+        return None
+    if last == "retry":
         return f"{{attempts: {min(max(value, 1), _MOST_ATTEMPTS)}}}"
-    return None
+    return _COUNTED[last].format(value) if value and last in _COUNTED else None
 
 
 def _instead_of_list(last: Any, value: list[Any]) -> str | None:

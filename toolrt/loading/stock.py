@@ -13,7 +13,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
-from toolrt.loading.files import UnreadableError, content, manifest_files, not_read
+from toolrt.loading.files import UnreadableError, content, manifest_files, misnamed, not_read
 from toolrt.loading.reader import Document, read
 
 V = TypeVar("V")
@@ -83,6 +83,7 @@ class Stock:
         self._contents: dict[Path, bytes | UnreadableError] = {}
         self._folders: dict[Path, list[Path] | UnreadableError] = {}
         self._below: dict[Path, dict[Path, list[Path]]] = {}
+        self._misnamed: list[Path] | None = None
         self._wanted: dict[Path, Unread] = {}
         self._beside: set[Path] = set()
 
@@ -105,6 +106,13 @@ class Stock:
             self._below[folder] = not_read(folder, self.root, own)
             self._folders.update(self._below[folder])
         return self._below[folder]
+
+    def misnamed(self, name: str) -> list[Path]:
+        """As `files.misnamed`, of the project's own folder; that such a file is there counts."""
+        if self._misnamed is None:
+            self._misnamed = misnamed(self.root, name)
+            self._folders.update({path: [] for path in self._misnamed})
+        return self._misnamed
 
     def content(self, path: Path) -> bytes:
         """As `files.content`."""

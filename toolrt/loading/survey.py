@@ -22,6 +22,7 @@ def survey(root: Path, library: Library, more: Iterable[Path] = ()) -> Stock:
     stock = Stock(root, library)
     for path in more:
         stock.look(path)
+    stock.misnamed(PROJECT_FILE)
     tools, policies = _folders(stock)
     stock.folders = (tools, policies)
     _look_into(stock, tools, allow_merge=True)

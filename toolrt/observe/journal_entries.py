@@ -17,7 +17,7 @@ from toolrt.core.calls import Caller, Invocation
 from toolrt.core.clock import Clock
 from toolrt.core.decisions import Decision
 from toolrt.core.redaction import MASK, Redactor
-from toolrt.core.results import Pause, ToolResult
+from toolrt.core.results import Attempt, Pause, ToolResult
 from toolrt.schemas.plain import NotJsonError, plain
 from toolrt.stores.grants import Grant
 from toolrt.stores.journal import Segment
@@ -252,10 +252,7 @@ def _more(invocation: Invocation, pause: Pause | None) -> dict[str, Any]:
     """What few calls have: marks, attempts that failed before, an approval or a grant."""
     more: dict[str, Any] = {**invocation.marks} if invocation.marks else {}
     if invocation.failed:
-        more["failed"] = [
-            {"number": each.number, "error": each.error, "delay_s": round(each.delay_s, 3)}
-            for each in invocation.failed
-        ]
+        more["failed"] = list(map(_attempt, invocation.failed))
     if isinstance(invocation.approval, Grant):
         more["grant"] = invocation.approval.id
         more["approval"] = invocation.approval.approval_id
@@ -264,6 +261,12 @@ def _more(invocation: Invocation, pause: Pause | None) -> dict[str, Any]:
     elif pause is not None:
         more["approval"] = pause.approval_id
     return more
+
+
+def _attempt(failed: Attempt) -> dict[str, Any]:
+    """Without a delay where nothing was repeated."""
+    told = {"number": failed.number, "error": failed.error}
+    return told if failed.delay_s is None else {**told, "delay_s": round(failed.delay_s, 3)}
 
 
 def shown_arguments(invocation: Invocation, result: ToolResult, tool: PerTool | None) -> Any:

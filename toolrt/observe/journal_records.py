@@ -299,7 +299,7 @@ class Tally:
         self.paused += entry["status"] == "paused"
         self.failed += ran and entry["status"] == "error"
         self.refused += not ran and entry["status"] == "error"
-        self.retries += len(entry.get("failed", ()))
+        self.retries += sum("delay_s" in each for each in entry.get("failed", ()))
         self.cached += entry.get("cached", False)
         self.degraded += "fallback" in entry
         if ran:

@@ -128,7 +128,8 @@ class Meter:
         self._ends[end] += 1
         self._latencies.setdefault(result.status, Latency()).add(result.time_s)
         self.attempts += invocation.attempts
-        self.retries += len(invocation.failed)
+        if invocation.failed:
+            self.retries += sum(each.delay_s is not None for each in invocation.failed)
         self.violations += end[1] in _OF_SCHEMA and not invocation.attempts
         self.hits += invocation.is_cached
         self.misses += self.is_kept and bool(invocation.attempts) and not invocation.is_cached

@@ -10,6 +10,7 @@ from typing import Any, Literal
 from toolrt.catalog.snapshot import ToolEntry
 from toolrt.core.calls import Caller
 from toolrt.core.errors import RefusedError
+from toolrt.policy.needs import owner
 from toolrt.stores.approvals import Approval
 
 
@@ -48,8 +49,21 @@ def check_scope(record: Approval, standing: Standing | None) -> None:
         raise RefusedError(
             f"the rules let nobody say yes for a {standing.scope} here",
             code="access-denied",
-            hint="`approval.scopes` of the rule says what is possible",
+            hint=_who_says(record),
         )
+
+
+def _who_says(record: Approval) -> str:
+    """Where it is written for what a yes may hold: all who ask have to allow it."""
+    asks = record.terms.asks
+    rules = [f"of {owner(each.rule)}" for each in asks if each.rule is not None]
+    own = [] if len(rules) == len(asks) else ["at the top of a policy file for the tool itself"]
+    where = " and ".join([*rules, *own]) or "of the rule"
+    return f"`approval.scopes` {where} says what is possible" + _all_must(len(rules) + len(own))
+
+
+def _all_must(count: int) -> str:
+    return "; each of them must allow it" if count > 1 else ""
 
 
 def check_edits(edits: object) -> None:

@@ -43,6 +43,7 @@ from toolrt.stores.approval_grants import give
 from toolrt.stores.approval_lapses import is_due, sweep
 from toolrt.stores.approval_seals import ApprovalSeals
 from toolrt.stores.approval_votes import votes_on
+from toolrt.stores.approval_twins import twin_of
 from toolrt.stores.approvals import Approval, Moved, State, listed
 from toolrt.stores.base import Session, StoreError
 from toolrt.stores.grants import Grant, check_new, revoke
@@ -99,13 +100,15 @@ class Approvals:
         return await self.get(prefix)
 
     async def viewed(self, *records: Approval) -> list[Viewed]:
-        """These approvals as people see them: what was said, what is needed, no known secret."""
-        votes = await self._database.read(
-            lambda session: [votes_on(session, each.id) for each in records]
+        """These approvals as people see them: what was said, what is needed, whether the same call
+        ran before, no known secret.
+        """
+        found = await self._database.read(
+            lambda session: [(votes_on(session, each.id), twin_of(session, each)) for each in records]
         )
         seals, mask = self._seals() if records else None, self._gateway.masked
-        pairs = zip(records, votes, strict=True)
-        return [viewed(record, said, mask, seals) for record, said in pairs]
+        known = zip(records, found, strict=True)
+        return [viewed(record, said, mask, seals, twin) for record, (said, twin) in known]
 
     @told_safely
     async def approve(

@@ -10,8 +10,9 @@ from toolrt.core.decisions import Need
 from toolrt.core.redaction import MASK
 from toolrt.core.results import Pause
 from toolrt.observe.journal_entries import PerTool
-from toolrt.policy.questions import Subject
+from toolrt.policy.questions import Questions, Subject
 from toolrt.policy.terms import added, reasons_of
+from toolrt.stores.approval_twins import Twin
 from toolrt.stores.approvals import Approval
 
 
@@ -50,10 +51,24 @@ def shown_to_people(entry: ToolEntry, arguments: Mapping[str, Any]) -> Mapping[s
     return {**arguments, **dict.fromkeys(hidden, MASK), **gaps}
 
 
-def pause_of(
-    record: Approval, entry: ToolEntry, needs: tuple[Need, ...], before: Approval | None = None
+async def waiting(
+    record: Approval, entry: ToolEntry, questions: Questions, before: Approval | None = None
 ) -> Pause:
-    """The pause of a call whose question is open; again, where `before` had been approved."""
+    """The pause of a call whose question is open, as the store knows it. Raises StoreError."""
+    needs, twin = await questions.needs(record), await questions.twin(record)
+    return pause_of(record, entry, needs, before, twin)
+
+
+def pause_of(
+    record: Approval,
+    entry: ToolEntry,
+    needs: tuple[Need, ...],
+    before: Approval | None = None,
+    twin: Twin | None = None,
+) -> Pause:
+    """The pause of a call whose question is open; again, where `before` had been approved. `twin`
+    is an earlier approval of the same call.
+    """
     fields = entry.asked
     if entry.form is not None and record.fields is not None:
         fields = tuple(json.loads(record.fields)["properties"])
@@ -61,12 +76,13 @@ def pause_of(
         record.id,
         record.terms.mode,
         record.expires.wall,
-        _message(record, before),
+        _message(record, before) + same_call(twin),
         fields,
         asks=record.terms.asks,
         needs=needs,
         requester=record.principal,
         is_reopened=before is not None,
+        same_call=None if twin is None else twin.document(),
     )
 
 
@@ -82,3 +98,11 @@ def _message(record: Approval, before: Approval | None) -> str:
         f"`{record.tool}` {waits}{because}. Nothing ran yet. "
         f"Approval {record.id}; the same call again, once approved, runs it."
     )
+
+
+def same_call(twin: Twin | None) -> str:
+    """What is said of an earlier approval of the same call; nothing where there is none."""
+    if twin is None:
+        return ""
+    look = "wait for its end" if twin.state == "claimed" else "look first whether it took effect"
+    return f" The very same call {twin.how} (approval {twin.id}): {look}."

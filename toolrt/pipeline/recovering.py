@@ -11,6 +11,7 @@ from typing import Final
 from toolrt.core.decisions import Recovery
 from toolrt.core.results import AttemptFailure, Failure
 
+CHECK_FIRST: Final = "check whether it took effect before you try again"
 _OF_PEOPLE: Final = "only a person can mend this"
 _OVER: Final = "the budget of this run is used up"
 ESCALATED: Final[Mapping[str, str]] = MappingProxyType(

@@ -20,6 +20,8 @@ LONGEST_RETRY_AFTER_S = 60.0
 _REJECTED = frozenset({429, 503})
 _SERVER_FAULT = 500
 _NOT_DONE = frozenset({501, 505})
+_BROKEN_OFF = frozenset({"output-flood", "signaled"})
+"""Codes of what was stopped while it ran."""
 
 
 class Retrying:
@@ -110,9 +112,19 @@ class Retrying:
             return True
         if error.sent == "never" or self._was_rejected(error):
             return False
-        if error.status is not None and error.status not in range(200, 300):
-            return error.status >= _SERVER_FAULT and error.status not in _NOT_DONE
-        return error.target_fault
+        if _broke_off(error) or error.code == "bad-response":
+            return True
+        is_answered = error.status is not None and error.status not in range(200, 300)
+        return error.target_fault and not is_answered
+
+    def is_unknown(self, invocation: Invocation, error: CallError) -> bool:
+        """Whether nobody knows what came of the call, and it may not simply be made again. An exit
+        status is the word of the program itself, and no riddle.
+        """
+        if self.entry.is_idempotent or not self.may_have_applied(invocation, error):
+            return False
+        was_open = any(one.may_have_applied for one in invocation.failed)
+        return was_open or (isinstance(error, BindingError) and _broke_off(error))
 
     def delay_s(self, number: int, error: CallError) -> float:
         """Full jitter, or what the target asked for when that is longer (E6, E7)."""
@@ -153,10 +165,21 @@ class _Series:
         if first is not None:
             raise first
         if self.retrying.is_open_question(self.invocation, self.last):
-            found = await self.retrying.settle(self.invocation, self.last)
+            found = await self._settled()
             if isinstance(found, Answer):
                 return found
         return await self.once(self.invocation)
+
+    async def _settled(self) -> Answer | CallError:
+        """What `verify` says; only after its no is anything repeated. Raises as it does."""
+        invocation = self.invocation
+        *earlier, last = invocation.failed
+        invocation.failed = (*earlier, replace(last, delay_s=None))
+        found = await self.retrying.settle(invocation, self.last)
+        if isinstance(found, CallError):
+            *earlier, last = invocation.failed
+            invocation.failed = (*earlier, replace(last, delay_s=self.delay_s))
+        return found
 
     def _wait(self, state: "RetryCallState") -> float:
         """The delay before the next attempt; tenacity asks for it before it asks to stop."""
@@ -194,6 +217,13 @@ class _Series:
         if asked is not None and asked > LONGEST_RETRY_AFTER_S:
             return False
         return self.delay_s + MIN_ATTEMPT_S <= self.invocation.remaining_s()
+
+
+def _broke_off(error: BindingError) -> bool:
+    """Whether the target failed in the middle of it (E5)."""
+    if error.status is not None and error.status not in range(200, 300):
+        return error.status >= _SERVER_FAULT and error.status not in _NOT_DONE
+    return error.is_midway or error.code in _BROKEN_OFF
 
 
 def _retry_after_s(error: CallError) -> float | None:

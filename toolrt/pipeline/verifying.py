@@ -86,4 +86,5 @@ def _known(error: CallError, word: str) -> BindingError:
     if isinstance(error, BindingError):
         made.status, made.body = error.status, error.body
         made.retry_after_s, made.target_fault = error.retry_after_s, error.target_fault
+        made.is_midway = error.is_midway
     return made

@@ -15,6 +15,7 @@ from toolrt.policy.needs import needs_of
 from toolrt.stores.approval_outcomes import outcome_of, without_sensitive
 from toolrt.stores.approval_sealed import is_untouched
 from toolrt.stores.approval_seals import ApprovalSeals
+from toolrt.stores.approval_twins import Twin
 from toolrt.stores.approval_votes import Vote
 from toolrt.stores.approvals import Approval
 from toolrt.stores.grants import Grant, shown_pattern
@@ -28,7 +29,8 @@ class Viewed:
     """An approval without known secrets, what was said about it, and what it needs.
 
     `secrets` are the arguments, such as `headers.token`, that hold one, each with whether it is
-    nothing but that. `is_altered`: somebody changed its row by hand, so that nothing runs.
+    nothing but that. `is_altered`: somebody changed its row by hand, so that nothing runs. `twin`
+    is an earlier approval of the same call, which may have taken effect.
     """
 
     record: Approval
@@ -36,10 +38,15 @@ class Viewed:
     needs: tuple[Need, ...]
     secrets: Mapping[str, bool]
     is_altered: bool = False
+    twin: Twin | None = None
 
 
 def viewed(
-    record: Approval, votes: Sequence[Vote], mask: Mask, seals: ApprovalSeals | None = None
+    record: Approval,
+    votes: Sequence[Vote],
+    mask: Mask,
+    seals: ApprovalSeals | None = None,
+    twin: Twin | None = None,
 ) -> Viewed:
     """The record as people may see it; without `seals` it is taken for what it is."""
     is_altered = _is_altered(record, seals)
@@ -57,7 +64,7 @@ def viewed(
     )
     said = [_vote(each, mask) for each in votes]
     needs = masked_needs(needs_of(record, votes), lambda name: str(mask({"": name})[""]))
-    return Viewed(shown, said, needs, dict(_secrets(arguments, masked)), is_altered)
+    return Viewed(shown, said, needs, dict(_secrets(arguments, masked)), is_altered, twin)
 
 
 def _is_altered(record: Approval, seals: ApprovalSeals | None) -> bool:

@@ -29,6 +29,7 @@ from toolrt.stores.approval_claims import claim, renew, settle
 from toolrt.stores.approval_decisions import Reasked, reopen
 from toolrt.stores.approval_recount import RolesNow
 from toolrt.stores.approval_seals import ApprovalSeals
+from toolrt.stores.approval_twins import Twin, twin_of
 from toolrt.stores.approval_votes import votes_on
 from toolrt.stores.approvals import Approval, Moved, Question, get
 from toolrt.stores.base import Audit, Database, Session, StoreError
@@ -166,6 +167,10 @@ class Questions:
             return needs_of(record, ())
         votes = await self.database.read(lambda session: votes_on(session, record.id))
         return needs_of(record, votes)
+
+    async def twin(self, record: Approval) -> Twin | None:
+        """An earlier approval of the same call that runs, or ended unknown."""
+        return await self.database.read(lambda session: twin_of(session, record))
 
     async def note_of_denial(self, record: Approval) -> str | None:
         """What the person who said no gave as a reason, with nothing invisible in it (O3)."""

@@ -12,6 +12,8 @@ from toolrt.reloading.outcome import Reload
 from toolrt.reloading.reloader import Reloader
 
 _MARGIN_S: Final = 0.05
+_MISNAMED: Final = ("toolrt.yml", "toolrt.json")
+"""How the project file is most often called by mistake; others are seen by the next look."""
 
 
 @asynccontextmanager
@@ -43,7 +45,8 @@ def _interest(reloader: Reloader) -> Interest:
     """The folders and files of what is in force, and of what was refused."""
     folders = {folder for stock in reloader.stocks for folder in stock.folders}
     paths = {path for stock in reloader.stocks for path in stock.paths}
-    return Interest.of(folders, {*paths, reloader.stock.root / PROJECT_FILE})
+    ours = {reloader.stock.root / name for name in (PROJECT_FILE, *_MISNAMED)}
+    return Interest.of(folders, paths | ours)
 
 
 class _SecondLook:

@@ -73,7 +73,7 @@ async def run_here(desk: Desk, record: "Approval") -> Exit:
     entry = desk.opened.snapshot.tools.get(record.tool)
     if record.state == "pending" and entry is not None:
         viewed = await desk.viewed(record)
-        return tell(desk.settings, _paused(record, entry, viewed.needs), me=desk.by)
+        return tell(desk.settings, _paused(record, entry, viewed), me=desk.by)
     with witnessed(is_verbose=screen.is_verbose) as witness:
         async with watched(record.tool, screen):
             with refusals(desk.settings, next_):
@@ -81,11 +81,11 @@ async def run_here(desk: Desk, record: "Approval") -> Exit:
     return tell(desk.settings, result, witness.cause, next_, desk.by)
 
 
-def _paused(record: "Approval", entry: "ToolEntry", needs: "tuple[Need, ...]") -> ToolResult:
+def _paused(record: "Approval", entry: "ToolEntry", viewed: "Viewed") -> ToolResult:
     """The result of the call that made the approval, which waits as before."""
     from toolrt.pipeline.asking import pause_of  # noqa: PLC0415 - as `at_desk`
 
-    pause = pause_of(record, entry, needs)
+    pause = pause_of(record, entry, viewed.needs, twin=viewed.twin)
     return ToolResult(
         record.call_id,
         record.tool,

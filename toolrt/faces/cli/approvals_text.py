@@ -42,7 +42,7 @@ def row(viewed: Viewed, now: Moment) -> list[str]:
     record = viewed.record
     return [
         record.id[:SHORT_ID],
-        f"{record.state}{_so_far(viewed)}",
+        f"{record.state}{_so_far(viewed)}{_beside(viewed)}",
         one_line(record.tool),
         one_line(record.principal),
         when(record, now),
@@ -56,6 +56,11 @@ def _so_far(viewed: Viewed) -> str:
     if viewed.record.state != "pending" or count == 1:
         return ""
     return f", {sum(min(len(each.said), each.count) for each in viewed.needs)} of {count} yeses"
+
+
+def _beside(viewed: Viewed) -> str:
+    """Whether the same call may have been made already."""
+    return "" if viewed.twin is None else f", same call {viewed.twin.how}"
 
 
 def grant_row(grant: Grant, now: Moment) -> list[str]:
@@ -123,6 +128,7 @@ def _facts(viewed: Viewed, now: Moment, me: str) -> Iterator[tuple[str, str]]:
     yield "id", record.id
     yield "state", _state(record, now)
     yield "altered", _ALTERED if viewed.is_altered else ""
+    yield "before", _before(viewed, now)
     yield "tool", one_line(record.tool)
     yield "asked by", _asker(record, now)
     yield from _reasons(record)
@@ -137,6 +143,15 @@ def _facts(viewed: Viewed, now: Moment, me: str) -> Iterator[tuple[str, str]]:
         how = "equals" if is_whole else "holds"
         yield "secret", one_line(f"`{name}` {how} a known secret, which is masked here")
     yield "outcome", _outcome(record)
+
+
+def _before(viewed: Viewed, now: Moment) -> str:
+    """What became of an earlier approval of the same call."""
+    twin = viewed.twin
+    if twin is None:
+        return ""
+    asked = ago(-twin.asked.remaining_s(now))
+    return f"the very same call, asked for {asked}, {twin.how} ({twin.id[:SHORT_ID]})"
 
 
 def _state(record: Approval, now: Moment) -> str:

@@ -152,7 +152,8 @@ def _written(root: Path, settings: Settings) -> "ProjectFile":
     from toolrt.loading.stock import Stock  # noqa: PLC0415 - as above
 
     files = load_files(Stock(root))
-    if files.project_document is None and os.path.lexists(root / PROJECT_FILE):
+    is_written = os.path.lexists(root / PROJECT_FILE) or files.stock.misnamed(PROJECT_FILE)
+    if files.project_document is None and is_written:
         compiled(settings)
     return files.project
 

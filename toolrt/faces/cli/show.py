@@ -7,7 +7,7 @@ import click
 
 from toolrt.core.redaction import redacted_value
 from toolrt.core.results import SCHEMA
-from toolrt.faces.cli.bounds import bounds
+from toolrt.faces.cli.bounds import bounds, recourse
 from toolrt.faces.cli.caller import Guise, as_option, caller_of, seen_by
 from toolrt.faces.cli.circuits import Circuit, open_tools
 from toolrt.faces.cli.dialect import dialect_option, export_of, show_export
@@ -22,9 +22,12 @@ from toolrt.faces.output import Screen, one_line, visible
 from toolrt.faces.yaml_text import Path, to_yaml
 
 if TYPE_CHECKING:
+    from pydantic import BaseModel
+
     from toolrt.catalog.snapshot import ToolEntry
     from toolrt.loading.loader import LoadedFiles
 
+_RECOURSE = ("cache", "fallback", "verify", "poll", "idempotency_key", "freshness")
 EXAMPLES = (
     ("toolrt show files.size", "its parameters and limits"),
     ("toolrt show files.size --resolved", "every value with its origin"),
@@ -115,6 +118,7 @@ def _facts(tool: "ToolEntry", files: "LoadedFiles", not_now: str) -> Iterator[li
     yield ["timeout", _timeout_text(timeout.total, timeout.attempt, timeout.connect)]
     yield ["retry", _retry_text(retry.attempts, retry.initial, retry.max)]
     yield from bounds(tool.manifest)
+    yield from recourse(tool.manifest)
     yield ["tags", one_line(", ".join(tool.tags))]
     yield ["version", one_line(tool.version or "")]
     yield ["deprecated", one_line(tool.deprecated or "")]
@@ -162,8 +166,13 @@ def _limits(tool: "ToolEntry") -> dict[str, Any]:
         "breaker": manifest.breaker.model_dump() if manifest.breaker else None,
         "rate": manifest.rate.model_dump() if manifest.rate else None,
         "concurrency": manifest.concurrency,
+        **{key: _redacted_model(getattr(manifest, key)) for key in _RECOURSE},
         "bound": dict(tool.parameters.bound),
     }
+
+
+def _redacted_model(written: "BaseModel | None") -> Any:
+    return None if written is None else redacted_value(written.model_dump(exclude_unset=True))
 
 
 def _built_in(tool: "ToolEntry") -> dict[str, Any]:

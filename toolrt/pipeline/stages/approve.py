@@ -13,7 +13,7 @@ from toolrt.catalog.snapshot import ToolEntry
 from toolrt.core.calls import Invocation
 from toolrt.core.decisions import Decision
 from toolrt.core.results import Failure, Outcome
-from toolrt.pipeline.asking import given, pause_of, shown_to_people, subject_of, told_of
+from toolrt.pipeline.asking import given, shown_to_people, subject_of, told_of, waiting
 from toolrt.pipeline.stage import Chain, Equipment, fold
 from toolrt.pipeline.stages.authorize import authorize, decider_of
 from toolrt.pipeline.stages.claim import claim
@@ -96,13 +96,13 @@ class _Asking:
         try:
             answer = await self._ask(invocation, decision)
             if isinstance(answer, Approval) and answer.state != "approved":
-                needs = await self.equipment.memory.questions.needs(answer)
-                return pause_of(answer, self.entry, needs)
+                return await waiting(answer, self.entry, self.equipment.memory.questions)
+            note = await self._note(answer)
         except StoreError:
             log.exception("no approval can be asked for")
             return unanswerable("this needs an approval, and approvals are not to be had now")
         if isinstance(answer, Refusal):
-            return _refused(answer)
+            return _refused(answer, note)
         if not isinstance(answer, Approval):
             invocation.notes += (f"allowed by the grant {answer.id}",)
             invocation.approval = answer
@@ -128,6 +128,12 @@ class _Asking:
         )
         return await self.equipment.memory.questions.ask(asked, decider.caps)
 
+    async def _note(self, answer: Approval | Grant | Refusal) -> str | None:
+        """What a person said who denied the same call a moment ago."""
+        if not isinstance(answer, Refusal) or answer.earlier is None:
+            return None
+        return await self.equipment.memory.questions.note_of_denial(answer.earlier)
+
     def _view(self, invocation: Invocation) -> dict[str, Any]:
         """What would be sent or run, as people may see it."""
         shown = shown_to_people(self.entry, invocation.arguments)
@@ -138,8 +144,9 @@ class _Asking:
         return made
 
 
-def _refused(refusal: Refusal) -> Failure:
+def _refused(refusal: Refusal, note: str | None) -> Failure:
     if refusal.why == "unattended":
         return unanswerable(refusal.message)
     code = "recently-denied" if refusal.why == "recently-denied" else "rate-limited"
-    return Failure(code, refusal.message, "nothing ran")
+    because = f"; they said: {note}" if note else ""
+    return Failure(code, f"{refusal.message}{because}", "nothing ran")

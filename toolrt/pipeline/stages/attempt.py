@@ -17,11 +17,14 @@ from toolrt.pipeline.budget import FULL
 from toolrt.pipeline.deadline import late
 from toolrt.pipeline.guarding import Begin, Call, guarded, in_free_turn, waits_for_turns
 from toolrt.pipeline.judging import judge, message_of
+from toolrt.pipeline.recovering import CHECK_FIRST
 from toolrt.pipeline.retrying import MIN_ATTEMPT_S, Retrying
 from toolrt.pipeline.stage import Chain, Equipment
 from toolrt.schemas.values import is_flat, to_plain
 
-_CHECK_FIRST = "check whether it took effect before you try again"
+_NOT_KNOWN = "it is not known whether it took effect"
+_AGAIN = "make the same call again: made twice it does no more than made once"
+_WITH_KEY = "make the same call again, with the same arguments: its key keeps it to one effect"
 
 
 def attempt(entry: ToolEntry, equipment: Equipment, _following: Chain) -> Chain:
@@ -181,24 +184,45 @@ class _Trying:
         if invocation.failed:
             details["failed_attempts"] = [one.error for one in invocation.failed]
         retrying, is_open = self.retrying, details.get("verify") == "unknown"
-        if not is_open and not retrying.is_in_doubt(invocation, error):
-            is_retryable = retrying.may_caller_repeat(invocation, error)
-            return AttemptFailure(
-                error.code,
-                message,
-                error.hint,
-                is_retryable,
-                details,
-                isinstance(error, BindingError) and error.target_fault,
-                retrying.may_have_applied(invocation, error),
-            )
-        details["outcome"] = "unknown"
-        code = error.code
+        if is_open or retrying.is_in_doubt(invocation, error):
+            return self._lost(error, invocation, message, details, is_open=is_open)
+        may_repeat = retrying.may_caller_repeat(invocation, error)
+        hint = error.hint
+        if retrying.is_unknown(invocation, error):
+            details["outcome"], message = "unknown", f"{message}; {_NOT_KNOWN}"
+            hint = self._next_step(error, may_repeat=may_repeat)
+        return AttemptFailure(
+            error.code,
+            message,
+            hint,
+            may_repeat,
+            details,
+            isinstance(error, BindingError) and error.target_fault,
+            retrying.may_have_applied(invocation, error),
+        )
+
+    def _lost(
+        self,
+        error: CallError,
+        invocation: Invocation,
+        message: str,
+        details: dict[str, Any],
+        *,
+        is_open: bool,
+    ) -> Failure:
+        """The failure of a call that was not answered; `is_open` where `verify` cannot tell."""
+        may_repeat = self.entry.may_repeat and not invocation.is_orphaned and not is_open
+        details["outcome"], code = "unknown", error.code
         if is_open or (code != "timeout" and not self.entry.may_repeat):
             details["cause"] = code
             code = "unknown-outcome"
-        message = f"{message}; it is not known whether it took effect"
-        is_retryable = self.entry.may_repeat and not invocation.is_orphaned
-        return AttemptFailure(
-            code, message, _CHECK_FIRST, is_retryable, details, may_have_applied=True
-        )
+        hint = self._next_step(error, may_repeat=may_repeat)
+        message = f"{message}; {_NOT_KNOWN}"
+        return AttemptFailure(code, message, hint, may_repeat, details, may_have_applied=True)
+
+    def _next_step(self, error: CallError, *, may_repeat: bool) -> str:
+        """What to do where the outcome is unknown, and what the failure itself advises."""
+        step = CHECK_FIRST
+        if may_repeat:
+            step = _WITH_KEY if self.entry.idempotency_key is not None else _AGAIN
+        return f"{step}; {error.hint}" if error.hint else step

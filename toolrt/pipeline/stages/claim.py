@@ -16,7 +16,7 @@ from typing import Any
 from toolrt.catalog.snapshot import ToolEntry
 from toolrt.core.calls import Invocation
 from toolrt.core.results import Failure, Outcome, Pause
-from toolrt.pipeline.asking import pause_of, subject_of
+from toolrt.pipeline.asking import subject_of, waiting
 from toolrt.pipeline.reasking import asked_as_now
 from toolrt.pipeline.stage import Chain, Equipment
 from toolrt.pipeline.stages.authorize import decider_of, no_calls
@@ -65,8 +65,7 @@ class _Claiming:
                 return self._refused(moved)
             approved, record = record, moved.record
             if record.state == "pending":
-                needs = await self.questions.needs(record)
-                return pause_of(record, self.entry, needs, before=approved)
+                return await waiting(record, self.entry, self.questions, before=approved)
         arguments = invocation.arguments
         hash_ = self.questions.hash_of(subject_of(self.entry), arguments, invocation.caller)
         moved = await self._claimed(invocation, record, hash_)
@@ -92,7 +91,7 @@ class _Claiming:
 
     async def _withdrawn(self, approved: Approval, record: Approval) -> Pause:
         """The pause of a call whose yes was found to count no more; of whom, no model is told."""
-        pause = pause_of(record, self.entry, await self.questions.needs(record), before=approved)
+        pause = await waiting(record, self.entry, self.questions, before=approved)
         message = (
             f"`{self.entry.name}` waits for a person again, since a yes that was given counts no"
             f" more: whoever gave it may not decide this now. Nothing ran yet. Approval"

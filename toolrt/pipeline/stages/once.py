@@ -14,7 +14,7 @@ from toolrt.core.errors import BindingError, CallError
 from toolrt.core.results import Answer, Failure, Outcome, ReadyAnswer
 from toolrt.pipeline.asking import sensitive_of
 from toolrt.pipeline.copies import read, written
-from toolrt.pipeline.recovering import may_have_applied
+from toolrt.pipeline.recovering import CHECK_FIRST, may_have_applied
 from toolrt.pipeline.retrying import MIN_ATTEMPT_S
 from toolrt.pipeline.stage import Chain, Equipment
 from toolrt.pipeline.verifying import Verifying
@@ -104,9 +104,8 @@ class _Once:
         try:
             found = await self.verifying.settle(invocation, lost)
         except CallError as error:
-            hint = "check whether it took effect before you try again"
             details = {**error.details, "outcome": "unknown"}
-            return Failure("unknown-outcome", error.message, hint, details=details)
+            return Failure("unknown-outcome", error.message, CHECK_FIRST, details=details)
         return found if isinstance(found, Answer) else None
 
     async def _end(self, call: KeyedCall, invocation: Invocation, outcome: Outcome | None) -> None:
