@@ -65,16 +65,16 @@ def run(page: str, project: Path) -> list[tuple[Step, str]]:
     todo = steps(page)
     mark = f"s=$?; printf '{END}'; (exit $s)"
     script = "\n".join(f"{step.command}\n{mark}" for step in todo)
-    shell = subprocess.Popen(
+    with subprocess.Popen(
         ["bash", "-c", script],
         cwd=project, env=environment(), stdin=subprocess.DEVNULL, start_new_session=True,
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-    )  # fmt: skip
-    try:
-        printed, _ = shell.communicate(timeout=PATIENCE_S)
-    finally:
-        with suppress(ProcessLookupError):  # what a page has started, and did not end
-            os.killpg(shell.pid, signal.SIGKILL)
+    ) as shell:  # fmt: skip
+        try:
+            printed, _ = shell.communicate(timeout=PATIENCE_S)
+        finally:
+            with suppress(ProcessLookupError):  # what a page has started, and did not end
+                os.killpg(shell.pid, signal.SIGKILL)
     return list(zip(todo, printed.split(END)[:-1], strict=True))
 
 

@@ -35,6 +35,23 @@ ANSWERS: dict[str, Any] = {
 """The same call, asked for in each dialect."""
 
 
+_MANY: dict[str, Any] = {
+    "openai": {"role": "assistant", "tool_calls": [{"function": {"name": "a"}}] * 1001},
+    "openai_responses": {"output": [{"type": "function_call", "name": "a"}] * 1001},
+    "anthropic": {"role": "assistant", "content": [{"type": "tool_use", "name": "a"}] * 1001},
+    "google": {"candidates": [{"content": {"parts": [{"functionCall": {"name": "a"}}] * 1001}}]},
+    "python": "a()\n" * 1001,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", _MANY)
+def test_more_than_a_thousand_calls_in_one_answer_are_refused(name):
+    with pytest.raises(ParseError, match="more than 1,000 calls") as caught:
+        dialect_named(name).parse_calls(_MANY[name], names_of())
+
+    assert caught.value.hint
+
+
 def test_the_table_equals_the_folder():
     folder = Path(toolrt.dialects.__file__).parent
     shared = {"__init__", "base", "content", "names"}

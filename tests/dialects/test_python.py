@@ -112,6 +112,26 @@ def test_a_fault_of_code_is_told_with_its_line(code, at, says):
     assert caught.value.details == {"dialect": "python", "at": at}
 
 
+@pytest.mark.parametrize(
+    ("code", "says"),
+    [
+        ("notes_put()\n" * 1001, "more than 1,000 calls"),
+        ("notes_put();" * 5000, "more than 1,000 calls"),
+        (f"notes_put(text='{'x' * (64 * 1024)}')", "longer than 65,536 characters"),
+        (f"```\nnotes_put()\n```{' ' * (64 * 1024)}", "longer than 65,536 characters"),
+    ],
+)
+def test_code_that_would_take_long_to_read_is_refused(code, says):
+    with pytest.raises(ParseError, match=says) as caught:
+        parsed(code)
+
+    assert caught.value.hint
+
+
+def test_a_thousand_calls_are_read():
+    assert len(parsed("notes_put()\n" * 1000)) == 1000
+
+
 def test_nested_beyond_reason_is_refused():
     with pytest.raises(ParseError):
         parsed(f"notes_put(tags={'[' * 5000}{']' * 5000})")

@@ -23,7 +23,8 @@ from toolrt.core.names import did_you_mean
 from toolrt.expressions.slots import TEXT
 from toolrt.expressions.templates import Template, compile_template
 from toolrt.expressions.vocabulary import Names
-from toolrt.loading.loader import LoadedFiles, WrittenOffers
+from toolrt.loading.loader import LoadedFiles
+from toolrt.loading.offers import WrittenOffers
 from toolrt.manifest.offers import Prompt, PromptMessage, Resource, Toolset
 
 Offers = tuple[Mapping[str, Toolset], Mapping[str, OfferedPrompt], Mapping[str, OfferedResource]]

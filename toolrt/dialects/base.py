@@ -38,6 +38,9 @@ DIALECTS: Mapping[str, str] = {
 
 _DEEPEST_OBJECTS = 4
 
+MOST_CALLS = 1000
+"""Calls in one answer: no model asks for as many, and each takes time before anybody is asked."""
+
 CUT_OFF = "{"
 """Stands for arguments that a vendor read in part: JSON that ends too early, and is refused so."""
 
@@ -198,13 +201,22 @@ def tool_call(
     """The call that stands `number`th in an answer, of whatever a vendor wrote there.
 
     A name that is no text names no tool. Arguments that were not sent are none; anything else is
-    for the gateway to judge, and never taken for none.
+    for the gateway to judge, and never taken for none. Raises ParseError beyond the last that
+    one answer may have.
     """
+    check_number(number)
     wire = without_surrogates(name) if isinstance(name, str) else ""
     given = {} if arguments is None or arguments == "" else arguments
     if isinstance(id_, str) and id_:
         return ToolCall(without_surrogates(id_), names.own(wire), given, wire)
     return ToolCall(f"call_{number}", names.own(wire), given, wire, has_id=False)
+
+
+def check_number(number: int) -> None:
+    """Raise ParseError for a call that stands beyond the last that one answer may have."""
+    if number > MOST_CALLS:
+        message = f"the answer has more than {MOST_CALLS:,} calls"
+        raise ParseError(message, "", f"call {number}", "ask the model for fewer at once")
 
 
 def cut_off(call: ToolCall) -> ToolCall:

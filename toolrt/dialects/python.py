@@ -17,6 +17,7 @@ from toolrt.dialects.base import (
     Strict,
     Told,
     ToolCall,
+    check_number,
     description_of,
     exported,
 )
@@ -40,6 +41,7 @@ _TYPES: Mapping[str, str] = {
     "array": "list",
 }
 _DEEPEST = 4
+_LONGEST_CODE = 64 * 1024
 _SHAPE = 'write calls alone, with arguments by name: files_size(path="notes.md")'
 
 Schema = Mapping[str, Any]
@@ -66,6 +68,9 @@ def parse_calls(response: Any, names: WireNames) -> list[ToolCall]:
     """The calls in a piece of code, or in the fenced blocks of a text. Raises ParseError."""
     if not isinstance(response, str):
         raise ParseError("this is no text", NAME, hint=_SHAPE)
+    if len(response) > _LONGEST_CODE:
+        message = f"the code is longer than {_LONGEST_CODE:,} characters"
+        raise ParseError(message, NAME, hint="send less at once, or what is long by a reference")
     code = _unfenced(response)
     try:
         with warnings.catch_warnings(action="ignore"):
@@ -75,6 +80,7 @@ def parse_calls(response: Any, names: WireNames) -> list[ToolCall]:
         is_cut = line >= code.count("\n") + 1 and "was never closed" in str(error)
         why = "the code ends too early" if is_cut else "this is no Python"
         raise ParseError(why, NAME, f"line {line}", _SHAPE) from None
+    check_number(len(statements))
     return [_call(each, number, names) for number, each in enumerate(statements, 1)]
 
 

@@ -19,6 +19,7 @@ from toolrt.loading.files import UnreadableError
 from toolrt.loading.findings import Finding, InDocument, InLayers, worth_telling
 from toolrt.loading.knowledge import Knowledge, names_below
 from toolrt.loading.layers import Conditional, Layer, Layered, without
+from toolrt.loading.offers import WrittenOffers
 from toolrt.loading.problems import spelt
 from toolrt.loading.reader import Document, unreadable
 from toolrt.loading.stock import Stock
@@ -80,15 +81,6 @@ class WrittenPolicies:
     """A file of policies; `document` has the rules as written, those with faults included."""
 
     policies: PoliciesFile
-    document: Document
-
-
-@dataclass(frozen=True, slots=True)
-class WrittenOffers:
-    """The prompts, resources and toolsets of a file, in whose namespace they are."""
-
-    file: ToolsFile
-    namespace: str | None
     document: Document
 
 

@@ -18,9 +18,7 @@ TOOL: tuple[str, ...] = (
     "hitl.channels",
     "expose",
 )
-TOOLS_FILE: tuple[str, ...] = (
-    "sources",
-)
+TOOLS_FILE: tuple[str, ...] = ("sources",)
 POLICIES_FILE: tuple[str, ...] = ()
 PROJECT_FILE: tuple[str, ...] = (
     "retrieval",

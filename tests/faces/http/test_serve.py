@@ -194,6 +194,50 @@ def test_what_does_not_end_in_time_is_cancelled(project: Path) -> None:
     assert time.monotonic() - started < 10
 
 
+_MODERN = {
+    "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+    "io.modelcontextprotocol/clientCapabilities": {},
+}
+_NAP = {"arguments": {"seconds": 60}}
+_OF_MCP = {"jsonrpc": "2.0", "id": 7, "method": "tools/call",
+           "params": {"name": "t_nap", "arguments": {"seconds": 60}, "_meta": _MODERN}}  # fmt: skip
+_HEADERS = {"accept": "application/json, text/event-stream", "mcp-method": "tools/call",
+            "mcp-name": "t_nap", "mcp-protocol-version": "2026-07-28"}  # fmt: skip
+_RUNNING: list[tuple[str, dict[str, Any], dict[str, str]]] = [
+    ("/v1/tools/t.nap/call", _NAP, {}),
+    ("/v1/tools/t.nap/call", _NAP, {"idempotency-key": "k1"}),
+    ("/v1/tools/t.nap/call?wait=1m", _NAP, {}),
+    ("/mcp", _OF_MCP, _HEADERS),
+]
+"""Requests that run for long, by each of the ways."""
+
+
+@pytest.mark.parametrize("terms", [1, 2])
+def test_what_is_cut_off_by_the_end_is_told_so_and_leaves_no_trace(
+    project: Path, terms: int
+) -> None:
+    with serving(project, "--drain", "1s" if terms == 1 else "30s") as (told, process):
+
+        def sent(request: tuple[str, dict[str, Any], dict[str, str]]) -> httpx.Response:
+            path, body, headers = request
+            return httpx.post(told["url"] + path, json=body, headers=headers, timeout=30)
+
+        with ThreadPoolExecutor() as pool:
+            sending = [pool.submit(sent, each) for each in _RUNNING]
+            time.sleep(1)
+            for _ in range(terms):
+                process.terminate()
+                time.sleep(0.3)
+            replies = [each.result() for each in sending]
+        _, log = process.communicate(timeout=20)
+
+    *rest, mcp = replies
+    assert [(each.status_code, each.json()["code"]) for each in rest] == [(503, "cancelled")] * 3
+    assert (mcp.status_code, mcp.json()["id"], "error" in mcp.json()) == (503, 7, True)
+    assert "Traceback" not in log
+    assert process.returncode == 0
+
+
 def test_what_is_written_is_in_force_and_the_difference_is_told(project: Path) -> None:
     with serving(project) as (told, process):
         (project / "tools.d" / "more.yaml").write_text(
