@@ -16,6 +16,7 @@ from toolrt.catalog.kept import KeptTools
 from toolrt.catalog.links import check_links
 from toolrt.catalog.notices import check_notify
 from toolrt.catalog.project import check_project
+from toolrt.catalog.short_secrets import check_secrets
 from toolrt.catalog.snapshot import Snapshot, ToolEntry
 from toolrt.catalog.targets import check_targets
 from toolrt.catalog.tools import compile_tool
@@ -103,6 +104,7 @@ def compile_files(
     check_notify(files, entries, rules)
     check_links(files, entries)
     check_readers(files, entries)
+    check_secrets(files, entries, references)
     if files.has_errors():
         return Compiled(None, files, references.redactor)
     tools = {name: entry.decided_by(rules.tools[name]) for name, entry in sorted(entries.items())}
