@@ -53,7 +53,7 @@ check: $(READY)
 	@echo '== speed'
 	@$(BIN)/python bench/run.py --gate
 	@echo '== tests'
-	@$(BIN)/pytest -q -n $(WORKERS)
+	@$(BIN)/pytest -q -n $(WORKERS) --dist worksteal
 
 fmt: $(READY)
 	@$(BIN)/ruff format --quiet .
