@@ -59,7 +59,7 @@ check: $(READY) $(SCHEMATHESIS)
 	@echo '== speed'
 	@$(BIN)/python bench/run.py --gate
 	@echo '== tests'
-	@$(BIN)/pytest -q -n $(WORKERS) -m 'not conformance'
+	@$(BIN)/pytest -q -n $(WORKERS) --dist worksteal -m 'not conformance'
 	@echo '== conformance'
 	@$(BIN)/pytest -q -m conformance tests/conformance
 

@@ -98,6 +98,21 @@ def test_f1_symlink_that_stays_inside_is_followed(project):
         apply(project, "up/data", root="data")
 
 
+@pytest.mark.parametrize(
+    "value", [".toolrt/key", "./.toolrt", ".TOOLRT/key", "link/key", "deep/key", "data/link"]
+)
+def test_f1_what_toolrt_keeps_for_itself_is_no_place_for_a_caller(project, value):
+    (project / ".toolrt").mkdir()
+    (project / ".toolrt" / "key").write_text("secret")
+    (project / "link").symlink_to(".toolrt")
+    (project / "deep").symlink_to(project / ".toolrt")
+    (project / "data" / "link").symlink_to("../.toolrt/key")
+
+    with pytest.raises(RefusedError, match="keeps for itself"):
+        apply(project, value)
+    assert apply(project, "my.toolrt/key") == "./my.toolrt/key"
+
+
 def test_f1_magic_link_of_proc_is_refused(project):
     with pytest.raises(RefusedError, match="leads out of its root"):
         apply(project, "self/cwd/x", root="/proc")

@@ -15,11 +15,15 @@ TTL_S, EXECUTE_BY_S = 600.0, 300.0
 
 
 class Deadlines:
-    """What must hold, kept beside: when each approval ends, and the latest wall clock seen."""
+    """What must hold, kept beside: when each approval ends, and the latest wall clock seen.
+
+    Whoever changes one approval may end all whose time was over at that moment: `passed` are those,
+    and a clock that goes back later does not make them due again.
+    """
 
     def __init__(self, moments):
         self.moments, self.latest = moments, None
-        self.open = {}
+        self.open, self.passed = {}, set()
 
     def look(self):
         """Every change looks at the clock; by the second, the store remembers the latest one."""
@@ -31,16 +35,22 @@ class Deadlines:
     def begin(self, id_, state, seconds):
         self.open[id_] = (state, self.moments.now().plus(seconds))
 
-    def state(self, id_):
+    def state(self, id_, said=None):
+        """The state that it must be in; `said` is the code that the runtime gave."""
         now = self.look()
+        for each, (state, ends) in self.open.items():
+            if state in {"pending", "approved"} and self._is_over(now, ends):
+                self.passed.add((each, state))
         state, ends = self.open[id_]
-        if ends.boot_id == now.boot_id:
-            is_over = now.boot_s >= ends.boot_s
-        else:
-            is_over = max(now.wall, self.latest) >= ends.wall
-        if state in {"pending", "approved"} and is_over:
+        has_passed = said == "approval-expired" and (id_, state) in self.passed
+        if state in {"pending", "approved"} and (has_passed or self._is_over(now, ends)):
             self.open[id_] = ("expired", ends)
         return self.open[id_][0]
+
+    def _is_over(self, now, ends):
+        if ends.boot_id == now.boot_id:
+            return now.boot_s >= ends.boot_s
+        return max(now.wall, self.latest) >= ends.wall
 
 
 class Walk:
@@ -69,8 +79,8 @@ class Walk:
         id_ = self._any()
         if id_ is None:
             return
-        expected = self.deadlines.state(id_)
         moved = await self.runtime.approvals.approve(id_, ANN)
+        expected = self.deadlines.state(id_, moved.code)
         self._saw("approve", expected, moved.code)
         assert (moved.code == "approval-expired") == (expected == "expired")
         assert moved.record.state == ("approved" if expected == "pending" else expected)
@@ -81,9 +91,9 @@ class Walk:
         id_ = self._any()
         if id_ is None:
             return
-        expected = self.deadlines.state(id_)
         result = await self.runtime.approvals.run(id_)
         code = result.error.code if result.error else None
+        expected = self.deadlines.state(id_, code)
         self._saw("run", expected, code)
         wanted = {"approved": None, "expired": "approval-expired"}.get(expected, "conflict")
         assert code == wanted

@@ -293,9 +293,10 @@ def test_p8_what_nobody_takes_for_a_manifest_is_passed_over(project, name):
     assert found(project) == []
 
 
-def test_p8_a_file_that_a_tool_names_is_in_its_place(project):
+def test_p8_a_file_that_a_tool_names_or_that_is_no_manifest_is_in_its_place(project):
     text = "tools: {a: {description: A., params_schema: s.json, python: prices.look}}\n"
-    files = dict.fromkeys(("s.json", "prices.py", "other.json"), "{}")
+    files = dict.fromkeys(("s.json", "prices.py", "other.json"), '{"tools": {}}')
+    files |= {"schema.json": '{"type": "object"}', "Makefile": "all:\n"}
     write_files(project / "tools.d", {"a.yaml": text, **files})
 
     assert [each[0] for each in not_read(project)] == ["tools.d/other.json"]

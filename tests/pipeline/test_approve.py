@@ -76,7 +76,7 @@ async def test_a1_a_call_that_asks_comes_back_paused_and_runs_nothing(opened):
         result = await desk.call()
         document = result.document()
         assert document["status"] == "paused"
-        told = {"rules", "needs", "reopened"}
+        told = {"rules", "needs", "reopened", "same_call"}
         assert document["pause"].keys() == {
             *("approval_id", "mode", "fields", "expires_at", "url"),
             *told,

@@ -196,9 +196,7 @@ async def test_an_exception_where_repeating_does_no_harm_is_a_plain_failure(runt
     ("tool", "code"),
     [("killed", "unknown-outcome"), ("signaled", "signaled"), ("flood", "output-flood")],
 )  # fmt: skip
-async def test_e5_a_program_that_was_stopped_has_an_unknown_outcome(
-    runtime, tool, code
-):
+async def test_e5_a_program_that_was_stopped_has_an_unknown_outcome(runtime, tool, code):
     result = await runtime.call(tool, {})
     assert told(result)[:2] == (code, "unknown")
     assert result.error.hint.startswith(CHECK)

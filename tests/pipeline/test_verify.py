@@ -10,6 +10,7 @@ import pytest
 from tests.loopback import RESET, Heard, json_reply, loopback
 from tests.pipeline.test_fallback import BROKEN, DOWN, LOST, fails
 from toolrt.core.errors import AttemptTimeoutError, BindingError, ToolError
+from toolrt.observe.journal_records import Filter, tallies
 from toolrt.testing import ManualClock, open_files, stubbed
 
 pytestmark = pytest.mark.anyio

@@ -21,6 +21,8 @@ from toolrt.schemas.path_places import Place, path_places
 from toolrt.schemas.phrases import place, pointer
 
 _MOST_TOLD = 5
+_OWN = b".toolrt"
+"""The folder of keys, questions and journal: no tool is sent there by whoever calls it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,8 +39,11 @@ class PathRule:
     def check(self, value: str) -> str:
         """The path to hand on. Raises ValueError that says what is wrong with `value`."""
         parts = parts_of(value)
-        if not _stays_inside(self.root, parts):
+        reached = _reached(self.root, parts)
+        if reached is None:
             raise ValueError("leads out of its root folder through a symbolic link")
+        if _OWN in reached[len(self.root) :].lower().split(b"/"):
+            raise ValueError("leads to what toolrt keeps for itself")
         return "/".join((self.shown.rstrip("/"), *parts)) or "/"
 
     def below(self, made: str) -> list[str]:
@@ -55,7 +60,7 @@ class PathRule:
         if not rest or first != name or os.path.lexists(b"%s/%s" % (self.root, first)):
             return None
         meant = as_text(rest)
-        is_there = _stays_inside(self.root, meant.split("/"))
+        is_there = _reached(self.root, meant.split("/")) is not None
         return meant if is_there and os.path.lexists(b"%s/%s" % (self.root, rest)) else None
 
 
@@ -226,8 +231,10 @@ def _rule(root: str, project: Path) -> PathRule:
     return PathRule(real, as_text(real))
 
 
-def _stays_inside(root: bytes, parts: list[str]) -> bool:
-    """Walk the parts one by one; a link on the way must lead to a place inside the root."""
+def _reached(root: bytes, parts: list[str]) -> bytes | None:
+    """The place that the parts lead to, one by one; None where a link on the way leads to a place
+    that is not inside the root.
+    """
     here = root
     for part in parts:
         here = b"%s/%s" % (here, encoded(part))
@@ -235,8 +242,8 @@ def _stays_inside(root: bytes, parts: list[str]) -> bool:
             continue
         here = os.path.realpath(here)
         if here != root and not _is_under(here, root):
-            return False
-    return True
+            return None
+    return here
 
 
 def _is_under(path: bytes, folder: bytes) -> bool:

@@ -56,7 +56,7 @@ class Linked:
             arguments = {**arguments, self.context: Context(invocation, self.project)}
         try:
             args, kwargs = self.adaptor.bind(arguments)
-        except Exception as error:  # noqa: BLE001 - validators of a type's own are user code
+        except Exception as error:  # validators of a type's own are user code
             raise self._unbegun(error) from error
         return functools.partial(self.fn, *args, **kwargs)
 

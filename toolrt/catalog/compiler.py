@@ -17,6 +17,7 @@ from toolrt.catalog.links import check_links
 from toolrt.catalog.notices import check_notify
 from toolrt.catalog.offers import compile_offers
 from toolrt.catalog.project import check_project
+from toolrt.catalog.short_secrets import check_secrets
 from toolrt.catalog.snapshot import Snapshot, ToolEntry
 from toolrt.catalog.targets import check_targets
 from toolrt.catalog.tools import compile_tool
@@ -104,6 +105,7 @@ def compile_files(
     check_notify(files, entries, rules)
     check_links(files, entries)
     check_readers(files, entries)
+    check_secrets(files, entries, references)
     offers = compile_offers(files, entries)
     if files.has_errors():
         return Compiled(None, files, references.redactor)

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Literal, NoReturn
 
 from toolrt.core.calls import Caller
+from toolrt.core.disguises import SHORTEST
 from toolrt.core.errors import CallError
 from toolrt.core.faults import Fault, FaultError
 from toolrt.core.names import nearest
@@ -119,6 +120,13 @@ class References:
             return None
         return self._absence(reference, None)
 
+    def is_short(self, reference: Reference) -> bool:
+        """Whether it is a secret at hand that has too few characters to be masked."""
+        if reference.kind != "secret":
+            return False
+        text = self._in_vaults(self._at_hand, reference, None)
+        return text is not None and len(text) < SHORTEST
+
     def unusable(self, references: Iterable[Reference]) -> list[str]:
         """All messages of `missing`."""
         found = (self.missing(reference) for reference in references)
@@ -159,7 +167,6 @@ class References:
         places = ", ".join(self._looked(vault, name, tenant) for vault in self._vaults)
         owner = "the caller's tenant has no secret" if reference.kind == "tenant" else "no secret"
         return f"{owner} {name} (looked in {places or 'no place'})"
-
 
     def _looked(self, vault: Vault, name: str, owner: str | None) -> str:
         """Where a secret was looked for; and that there is one without a text, if so."""

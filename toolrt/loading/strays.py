@@ -4,18 +4,24 @@ The loader adds it to what it found itself. Settings that nobody reads must not 
 a misnamed project file is an error; what lies beside the manifests is a warning.
 """
 
+import re
 from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
 from toolrt.core.faults import Fault, Severity
-from toolrt.loading.files import UnreadableError, is_missing, manifest_files, passed_over
+from toolrt.loading.files import UnreadableError, content, is_missing, manifest_files, passed_over
 from toolrt.loading.findings import Finding, InDocument
 from toolrt.loading.reader import Document
 from toolrt.loading.stock import Stock
 from toolrt.manifest.project import ProjectFile
 from toolrt.schemas.phrases import visible
 
+_OF_MANIFEST: Final = re.compile(
+    rb"^[{\s]*[\"\[]?(?:tools|targets|rules|settings)[\"\]]?\s*[:=\n]", re.MULTILINE
+)
+_START: Final = 4096
+"""How many bytes of a file are looked at."""
 _ALIKE: Final[Mapping[str, frozenset[str]]] = {
     "tools.d": frozenset({"tool", "tool.d", "tools", "toolsd", "tools_d", "tools-d"}),
     "policies.d": frozenset(
@@ -43,11 +49,13 @@ def of_folders(
     """A warning for each file beside the manifests that is none, and for each folder that is named
     almost as one that is not there.
 
-    A file of `tools_dir` that one of the `documents` names, such as a schema, is in its place.
+    Tools have other files as well, such as schemas: of these only such count that look like
+    manifests and are named by none of the `documents`.
     """
     tools, policies = (stock.root / each for each in (project.tools_dir, project.policies_dir))
     for path in passed_over(tools, stock.root):
-        if not any(_name_in(path) in each.text for each in documents):
+        is_named = any(_name_in(path) in each.text for each in documents)
+        if not is_named and _looks_like_manifest(path):
             yield _beside(stock, path)
     for path in passed_over(policies, stock.root):
         if policies != tools:
@@ -59,6 +67,15 @@ def of_folders(
 def _name_in(path: Path) -> str:
     """What others call a file by: Python names modules without their ending."""
     return path.stem if path.suffix == ".py" else path.name
+
+
+def _looks_like_manifest(path: Path) -> bool:
+    if any(ending in path.name.lower() for ending in (".yaml", ".yml")):
+        return True
+    try:
+        return _OF_MANIFEST.search(content(path, _START)) is not None
+    except UnreadableError:
+        return False
 
 
 def _beside(stock: Stock, path: Path) -> Finding:

@@ -32,7 +32,7 @@ from toolrt.pipeline.refusing import keeping_sealed, told_safely
 from toolrt.pipeline.resolving import resolved
 from toolrt.pipeline.said import asked_of, decision_of, edit_of, new_grant
 from toolrt.pipeline.supplying import supplied_text
-from toolrt.pipeline.viewing import Viewed, masked_grant, viewed
+from toolrt.pipeline.viewing import Viewed, looked_at, masked_grant
 from toolrt.policy.callers import check_caller, check_text
 from toolrt.policy.identities import as_decider, walls_of
 from toolrt.policy.needs import missing
@@ -42,8 +42,6 @@ from toolrt.stores.approval_decisions import NewDecision, decide, edit
 from toolrt.stores.approval_grants import give
 from toolrt.stores.approval_lapses import is_due, sweep
 from toolrt.stores.approval_seals import ApprovalSeals
-from toolrt.stores.approval_votes import votes_on
-from toolrt.stores.approval_twins import twin_of
 from toolrt.stores.approvals import Approval, Moved, State, listed
 from toolrt.stores.base import Session, StoreError
 from toolrt.stores.grants import Grant, check_new, revoke
@@ -103,12 +101,8 @@ class Approvals:
         """These approvals as people see them: what was said, what is needed, whether the same call
         ran before, no known secret.
         """
-        found = await self._database.read(
-            lambda session: [(votes_on(session, each.id), twin_of(session, each)) for each in records]
-        )
-        seals, mask = self._seals() if records else None, self._gateway.masked
-        known = zip(records, found, strict=True)
-        return [viewed(record, said, mask, seals, twin) for record, (said, twin) in known]
+        seals = self._seals() if records else None
+        return await looked_at(self._database, records, self._gateway.masked, seals)
 
     @told_safely
     async def approve(

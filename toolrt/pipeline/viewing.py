@@ -15,9 +15,10 @@ from toolrt.policy.needs import needs_of
 from toolrt.stores.approval_outcomes import outcome_of, without_sensitive
 from toolrt.stores.approval_sealed import is_untouched
 from toolrt.stores.approval_seals import ApprovalSeals
-from toolrt.stores.approval_twins import Twin
-from toolrt.stores.approval_votes import Vote
+from toolrt.stores.approval_twins import Twin, twin_of
+from toolrt.stores.approval_votes import Vote, votes_on
 from toolrt.stores.approvals import Approval
+from toolrt.stores.base import Database
 from toolrt.stores.grants import Grant, shown_pattern
 
 Mask = Callable[[Mapping[str, Any]], dict[str, Any]]
@@ -39,6 +40,17 @@ class Viewed:
     secrets: Mapping[str, bool]
     is_altered: bool = False
     twin: Twin | None = None
+
+
+async def looked_at(
+    database: Database, records: Sequence[Approval], mask: Mask, seals: ApprovalSeals | None
+) -> list[Viewed]:
+    """These records as people may see them, with all that the store has beside them."""
+    found = await database.read(
+        lambda session: [(votes_on(session, each.id), twin_of(session, each)) for each in records]
+    )
+    pairs = zip(records, found, strict=True)
+    return [viewed(record, votes, mask, seals, twin) for record, (votes, twin) in pairs]
 
 
 def viewed(

@@ -15,7 +15,7 @@ from toolrt.faces.exits import Exit
 
 if TYPE_CHECKING:
     from toolrt.catalog.snapshot import ToolEntry
-    from toolrt.core.decisions import Need
+    from toolrt.pipeline.viewing import Viewed
     from toolrt.stores.approvals import Approval
 
 Ending = Literal["succeeded", "failed"]

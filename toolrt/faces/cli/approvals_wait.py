@@ -34,7 +34,7 @@ async def answered(
 
 def _waiting(tool: str, pause: Pause, settings: Settings, me: Caller) -> str:
     first, *lines = pause_lines(settings, pause, me)
-    again = [first] if pause.is_reopened else []
+    again = [first] if pause.is_reopened or pause.same_call else []
     wait = f"waiting: a person has to say yes to `{tool}`; ^C stops waiting"
     return "\n".join([*again, wait, *lines])
 

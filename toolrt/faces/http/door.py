@@ -5,6 +5,7 @@ must hold for all of them is looked at here, once, before any of them.
 """
 
 import asyncio
+from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 from urllib.parse import unquote
 
@@ -70,10 +71,11 @@ class Door:
             return
         except asyncio.CancelledError:
             if GONE not in scope:  # the server ends; else nobody is there to be answered
-                raise
+                await _told_end(send)
         except Exception:  # noqa: BLE001 - the last ring of a request: a bug ends it, not the server
             logs.BUGS.exception("a bug ended a request to %s", scope["path"])
-            await self._say_sorry(send)
+            hint = "this is a bug of toolrt; the operator's log has the details"
+            await _told_last(send, ProblemError(500, "internal", "toolrt failed inside", hint=hint))
 
     async def _otherwise(
         self, scope: "Scope", receive: "Receive", send: "Send", head: "Head", path: bytes
@@ -107,16 +109,25 @@ class Door:
         if outcome.is_new:
             self._guards = self._guarding()
 
-    async def _say_sorry(self, send: "Send") -> None:
-        hint = "this is a bug of toolrt; the operator's log has the details"
-        problem = ProblemError(500, "internal", "toolrt failed inside", hint=hint)
-        try:
-            await reply_problem(send, problem)
-        except RuntimeError:  # the answer has begun already
-            return
-
 
 _SLASH = ord("/")
+
+
+async def _told_end(send: "Send") -> None:
+    """Answer a request that was running when the server ended."""
+    hint = "send it again, to another server or later; what it did until then may have taken effect"
+    await _told_last(
+        send, ProblemError(503, "cancelled", "the server ended before the request did", hint=hint)
+    )
+
+
+async def _told_last(send: "Send", problem: ProblemError) -> None:
+    """Answer a request that came to a sudden end; an answer that has begun ends there."""
+    with suppress(RuntimeError):  # it has begun already
+        await reply_problem(send, problem)
+        return
+    with suppress(RuntimeError):  # it is shorter than it said
+        await send({"type": "http.response.body", "body": b""})
 
 
 def _is_page(path: bytes) -> bool:

@@ -20,6 +20,7 @@ from toolrt.faces.http.connection import Connection, watch
 from toolrt.faces.http.site import Site
 
 BACKLOG: Final = 1024
+_LAST_S: Final = 5.0
 _HUP: Final = signal.SIGHUP
 _ENDS: Final = (signal.SIGTERM, signal.SIGINT)
 
@@ -83,6 +84,8 @@ async def serve(
     try:
         with _signals(site, server):
             await server.serve([listening])
+            if server.server_state.tasks:  # they were cancelled, and say so to who asked
+                await asyncio.wait(server.server_state.tasks, timeout=_LAST_S)
     finally:
         watching.cancel()
         with suppress(asyncio.CancelledError):

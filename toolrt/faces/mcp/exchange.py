@@ -132,7 +132,7 @@ class Exchange(Peer):
             self._watching = None
 
     def drop(self) -> None:
-        """Send nothing more: nobody is there, or this process ends."""
+        """Send nothing more: nobody is there."""
         self._is_over = True
         if self._pump is not None:
             self._pump.cancel()
@@ -140,15 +140,13 @@ class Exchange(Peer):
     def was_called_off(self, id_: Any) -> bool:
         """Whether the client called its request off; our own end is no such thing.
 
-        Raises ConnectionError where it has gone instead. Unless it waits for the answer, nothing
-        more is sent.
+        Raises ConnectionError where it has gone instead: then nothing more is sent.
         """
         is_off = self.session is not None and id_ not in self.session.running
         if self.task is not None and (is_off or self.is_gone):
             self.task.uncancel()
-        if self.is_gone or not is_off:
-            self.drop()
         if self.is_gone:
+            self.drop()
             raise ConnectionError
         return is_off
 

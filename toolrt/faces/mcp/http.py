@@ -39,6 +39,7 @@ from toolrt.faces.mcp.protocol import (
     cancelled,
     check_envelope,
     check_version,
+    ended,
     modern_peer,
 )
 from toolrt.faces.mcp.quick import Quick
@@ -50,6 +51,7 @@ Scope = MutableMapping[str, Any]
 RawHeaders = Sequence[tuple[bytes, bytes]]
 
 _OK, _ACCEPTED, _BAD, _NOT_FOUND, _NOT_ALLOWED, _NO_JSON = 200, 202, 400, 404, 405, 415
+_UNAVAILABLE = 503
 _STATUS = {METHOD_NOT_FOUND: _NOT_FOUND, INTERNAL_ERROR: 500, CANCELLED: _OK}
 """Statuses of the modern era by code; all other errors are 400."""
 _ALLOW = (b"allow", b"GET, POST, DELETE")
@@ -137,6 +139,9 @@ class McpEndpoint:
             except Wrong as wrong:
                 is_old = b"mcp-session-id" in headers
                 await end(send, _OK if is_old else _BAD, wrong.written(message.id))
+                return
+            except asyncio.CancelledError:
+                await end(send, _UNAVAILABLE, ended().written(message.id))
                 return
             if made is not None:
                 await end(send, _OK, made)
@@ -243,9 +248,9 @@ class McpEndpoint:
             )
             return
         except asyncio.CancelledError:
-            if not exchange.was_called_off(message.id):
-                raise
-            await exchange.refuse(_OK, cancelled(), message.id)
+            is_off = exchange.was_called_off(message.id)
+            status, wrong = (_OK, cancelled()) if is_off else (_UNAVAILABLE, ended())
+            await exchange.refuse(status, wrong, message.id)
             return
         finally:
             self._pulse.discard(exchange)

@@ -317,6 +317,11 @@ def modern_peer(peer: Peer, meta: Mapping[str, Any]) -> None:
     peer.level = eras.LEVELS.index(level) if level in eras.LEVELS else None
 
 
+def ended() -> Wrong:
+    """What a request is answered with that was running when this process ended."""
+    return Wrong(CANCELLED, "the server ended before the request did")
+
+
 def cancelled() -> Wrong:
     """What a request that was called off is answered with, where an answer must be."""
     return Wrong(CANCELLED, "the request was cancelled")

@@ -1,0 +1,126 @@
+"""Answers of clients: each counts for the very question that was asked, and only a yes is a yes."""
+
+import pytest
+from faces.mcp.projects import project
+from faces.mcp.raw import client
+from faces.mcp.serving import served
+from faces.mcp.test_approvals import ANN, ASKING, ERAS, _asked, paid
+
+from toolrt import Caller
+
+pytestmark = pytest.mark.anyio
+YES = {"approval": {"action": "accept", "content": {"decision": "approve"}}}
+
+
+@pytest.mark.parametrize("content", [{"decision": "approve"}, {}, None])
+async def test_an_answer_that_comes_before_its_question_is_none(folder, content):
+    said = {"approval": {"action": "accept", "content": content}}
+    async with (
+        served(project(folder, ASKING), caller=ANN) as site,
+        client(site.url, elicitation={}) as raw,
+    ):
+        reply = await raw.call("pay", inputResponses=said)
+
+    assert reply.result["resultType"] == "input_required"
+    assert paid(folder) == []
+
+
+async def test_a_tool_hears_no_answer_that_comes_before_its_question(folder):
+    said = {"who": {"action": "accept", "content": {"name": "Eve"}}}
+    async with served(project(folder)) as site, client(site.url, elicitation={}) as raw:
+        reply = await raw.call("hello", inputResponses=said)
+
+    assert set(reply.result["inputRequests"]) == {"who"}
+
+
+@pytest.mark.parametrize("is_other_process", [False, True])
+async def test_one_yes_is_for_one_approval(folder, is_other_process):
+    key = lambda: b"k" * 32  # noqa: E731
+    async with (
+        served(project(folder, ASKING), caller=ANN, key=key) as site,
+        client(site.url, elicitation={}) as raw,
+    ):
+        state = (await raw.call("pay")).result["requestState"]
+        done = await raw.call("pay", requestState=state, inputResponses=YES)
+        again = await raw.call("pay", requestState=state, inputResponses=YES)
+    if is_other_process:
+        async with (
+            served(folder, caller=ANN, key=key) as other,
+            client(other.url, elicitation={}) as raw,
+        ):
+            again = await raw.call("pay", requestState=state, inputResponses=YES)
+
+    assert done.result["isError"] is False
+    assert again.result["resultType"] == "input_required"
+    assert paid(folder) == ["paid"]
+
+
+async def test_a_state_is_for_its_arguments_and_its_caller_alone(folder):
+    async with (
+        served(project(folder, ASKING), caller=ANN) as site,
+        client(site.url, elicitation={}) as raw,
+    ):
+        first = (await raw.call("order", {"size": "s"})).result
+        said = {"approval": {"action": "accept", "content": {"decision": "approve", "size": "s"}}}
+        more = {"requestState": first["requestState"], "inputResponses": said}
+        other = await raw.call("order", {"size": "m"}, **more)
+        site.app.caller = Caller("bob", may=frozenset({"call", "approve"}))
+        stolen = await raw.call("order", {"size": "s"}, **more)
+
+    assert other.error["code"] == stolen.error["code"] == -32602
+    assert paid(folder) == []
+
+
+@pytest.mark.parametrize("ahead", [False, True])
+async def test_a_question_of_a_tool_is_no_approval_whatever_its_key(folder, ahead):
+    """A call that has begun is not made anew, whatever the tool calls its question."""
+    tools = """
+    tools:
+      hello: {python: "asks:hello", effect: write}
+    """
+    code = """
+    import toolrt
+    async def hello(context: toolrt.Context) -> str:
+        "Asks."
+        with open("begun.txt", "a") as file:
+            file.write("begun\\n")
+        await context.elicit("Who?", {"name": {"type": "string"}}, key="approval")
+        return "done"
+    """
+    key = lambda: b"k" * 32  # noqa: E731
+    made = project(folder, tools, asks_py=code)
+    async with served(made, key=key) as one, client(one.url, elicitation={}) as raw:
+        state = (await raw.call("hello")).result["requestState"]
+    async with served(folder, key=key) as other, client(other.url, elicitation={}) as raw:
+        said = {"inputResponses": YES} if ahead else {}
+        refused = await raw.call("hello", requestState=state, **said)
+
+    assert refused.error["code"] == -32602
+    assert (folder / "begun.txt").read_text().splitlines() == ["begun"]
+
+
+@ERAS
+@pytest.mark.parametrize(
+    "content", [None, {}, {"decision": "yes"}, {"decision": True}, {"decision": ["approve"]}, []]
+)
+async def test_what_is_no_decision_leaves_the_call_where_it_was(folder, era, content):
+    answers = iter([{"action": "accept", "content": content}])
+    async with served(project(folder, ASKING), caller=ANN) as site:
+        result = await _asked(site, era, lambda _: next(answers), {"elicitation": {}})
+        (record,) = await site.runtime.approvals.listed()
+
+    assert result["isError"] is True
+    assert "waits for a person" in result["content"][0]["text"]
+    assert record.state == "pending"
+    assert paid(folder) == []
+
+
+@ERAS
+@pytest.mark.parametrize("note", [{"a": 1}, 3, ["x"]])
+async def test_a_note_that_is_no_text_is_none(folder, era, note):
+    said = {"action": "accept", "content": {"decision": "deny", "note": note}}
+    async with served(project(folder, ASKING), caller=ANN) as site:
+        result = await _asked(site, era, lambda _: said, {"elicitation": {}})
+
+    assert "denied" in result["content"][0]["text"]
+    assert paid(folder) == []
