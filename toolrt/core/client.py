@@ -19,13 +19,15 @@ REQUIRED = "required_capabilities"
 @dataclass(frozen=True, slots=True)
 class Question:
     """Something to ask a client, by the method and with the params of MCP; `key` names it in its
-    call: whoever answers a repeated call answers by that.
+    call: whoever answers a repeated call answers by that. `about` is what it decides of, if
+    anything: an answer for one such thing is none for the next.
     """
 
     key: str
     capability: Capability
     method: str
     params: Mapping[str, Any]
+    about: str | None = None
 
 
 class Client(Protocol):

@@ -190,7 +190,7 @@ async def test_an_edit_on_the_page_is_what_runs() -> None:
         said = await decide(server, id_, edits='{"amount": 2}')
         call = await server.call("t.pay", to="ann", amount=3)
 
-    assert wrong.status_code == 409
+    assert wrong.status_code == 400
     assert "cannot be read" in wrong.text
     assert "Your yes is kept." in said.text
     assert call.json()["text"] == "paid ann 2"
@@ -251,3 +251,16 @@ async def test_an_approval_that_is_not_there_is_a_page() -> None:
 
     assert page.status_code == 404
     assert page.headers["content-type"].startswith("text/html")
+
+
+@pytest.mark.parametrize("decision", ["approve", "deny"])
+async def test_a_form_that_says_too_much_is_400_and_decides_nothing(decision: str) -> None:
+    async with served(KNOWN) as server:
+        id_ = await paused(server, "bot-key")
+        await logged_in(server, "ann-key")
+        said = await decide(server, id_, decision=decision, note="x" * 10_001)
+        after = (await server.get(f"/v1/approvals/{id_}", "ann-key")).json()
+
+    assert said.status_code == 400
+    assert "`note` of the form" in said.text
+    assert after["state"] == "pending"

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 from typing import Any
 
 import pytest
@@ -9,6 +10,16 @@ from served import FILES, PEOPLE, START_KEY, Served, served
 
 pytestmark = pytest.mark.anyio
 KNOWN = {**FILES, "toolrt.yaml": PEOPLE}
+
+
+LONG = """\
+tools:
+  long:
+    description: Long.
+    shell: {script: "seq 1 3000"}
+    effect: read
+    result: {max_size: 2KB}
+"""
 
 
 async def paused(server: Served, key: str | None = None, **arguments: Any) -> str:
@@ -44,6 +55,28 @@ async def test_tools_are_listed_filtered_and_shown() -> None:
     assert "file" not in one
     assert (wrong.status_code, near.status_code) == (400, 404)
     assert near.json()["hint"] == "did you mean `t.add`?"
+
+
+async def test_who_may_not_approve_learns_of_nobody_who_may() -> None:
+    async with served(KNOWN) as server:
+        id_ = await paused(server, "bot-key")
+        before = await server.get(f"/v1/approvals/{id_}", "bot-key")
+        listed = await server.get("/v1/approvals", "bot-key")
+        said = {"decision": "approve", "note": "as agreed"}
+        whole = await server.post(f"/v1/approvals/{id_}/decision", said, "ann-key")
+        after = await server.get(f"/v1/approvals/{id_}", "bot-key")
+        await recorded(server, f"/v1/calls/{id_}", "ann-key", 3)
+        calls = await server.get(f"/v1/calls/{id_}", "bot-key")
+        waited = await server.get("/v1/calls", "bot-key")
+        cancelled = await server.post(f"/v1/approvals/{id_}/cancel", {}, "bot-key")
+
+    assert whole.json()["votes"][0]["actor"] == "ann"
+    assert after.json()["state"] == "approved"
+    assert [each["verdict"] for each in after.json()["votes"]] == ["approve"]
+    for each in (before, listed, after, calls, waited, cancelled):
+        assert each.status_code == 200
+        assert not {"needs", "groups"} & set(re.findall(r'"(\w+)":', each.text))
+        assert not re.search(r"\b(ann|finance|operator|as agreed)\b", each.text)
 
 
 async def test_who_may_admin_sees_where_a_tool_stands() -> None:
@@ -155,17 +188,10 @@ async def test_a_call_is_found_in_the_journal() -> None:
 
 
 async def test_what_was_too_long_is_read_by_ranges() -> None:
-    tools = """
-        tools:
-          long:
-            description: Long.
-            shell: {script: "seq 1 3000"}
-            effect: read
-            result: {max_size: 2KB}
-        """
-    async with served({"tools.d/l.yaml": tools}) as server:
+    async with served({"tools.d/l.yaml": LONG}) as server:
         made = (await server.call("long")).json()
-        path = f"/v1/calls/{made['call_id']}/output"
+        path = f"/v1/calls/{made['context']['spilled']}/output"
+        guessed = await server.get(f"/v1/calls/{made['call_id']}/output")
         part = await server.client.get(path, headers={"Range": "bytes=2-5"})
         rest = (await server.get(f"{path}?offset=2&length=4")).json()
         beyond = await server.client.get(path, headers={"Range": "bytes=999999-"})
@@ -175,6 +201,15 @@ async def test_what_was_too_long_is_read_by_ranges() -> None:
     assert part.headers["content-range"].startswith("bytes 2-5/")
     assert (rest["text"], rest["offset"], rest["next_offset"]) == ("2\n3\n", 2, 6)
     assert (beyond.status_code, none.status_code) == (416, 404)
+    assert (guessed.status_code, guessed.json()["code"]) == (404, "not-found")
+
+
+async def test_who_is_known_names_an_output_by_its_call() -> None:
+    async with served({"tools.d/l.yaml": LONG}) as server:
+        made = (await server.call("long", START_KEY)).json()
+        read = await server.get(f"/v1/calls/{made['call_id']}/output", START_KEY)
+
+    assert read.json()["text"].startswith("1\n2\n")
 
 
 async def test_events_are_told_as_they_are_recorded_until_the_server_ends() -> None:

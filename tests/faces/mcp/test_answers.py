@@ -1,10 +1,13 @@
 """Answers of clients: each counts for the very question that was asked, and only a yes is a yes."""
 
+import asyncio
+
 import pytest
 from faces.mcp.projects import project
 from faces.mcp.raw import client
 from faces.mcp.serving import served
 from faces.mcp.test_approvals import ANN, ASKING, ERAS, _asked, paid
+from faces.mcp.test_tasks import TASKS, ended
 
 from toolrt import Caller
 
@@ -56,33 +59,40 @@ async def test_one_yes_is_for_one_approval(folder, is_other_process):
 
 
 async def test_a_state_is_for_its_arguments_and_its_caller_alone(folder):
+    tools = """
+    tools:
+      send:
+        description: Sends.
+        command: [./pay, "{{ to }}"]
+        parameters: {to: string}
+        effect: irreversible
+    """
     async with (
-        served(project(folder, ASKING), caller=ANN) as site,
+        served(project(folder, tools), caller=ANN) as site,
         client(site.url, elicitation={}) as raw,
     ):
-        first = (await raw.call("order", {"size": "s"})).result
-        said = {"approval": {"action": "accept", "content": {"decision": "approve", "size": "s"}}}
-        more = {"requestState": first["requestState"], "inputResponses": said}
-        other = await raw.call("order", {"size": "m"}, **more)
+        first = (await raw.call("send", {"to": "a"})).result
+        more = {"requestState": first["requestState"], "inputResponses": YES}
+        other = await raw.call("send", {"to": "b"}, **more)
         site.app.caller = Caller("bob", may=frozenset({"call", "approve"}))
-        stolen = await raw.call("order", {"size": "s"}, **more)
+        stolen = await raw.call("send", {"to": "a"}, **more)
 
     assert other.error["code"] == stolen.error["code"] == -32602
     assert paid(folder) == []
 
 
-@pytest.mark.parametrize("ahead", [False, True])
-async def test_a_question_of_a_tool_is_no_approval_whatever_its_key(folder, ahead):
+async def test_a_question_of_a_tool_is_no_approval_whatever_its_key(folder):
     """A call that has begun is not made anew, whatever the tool calls its question."""
     tools = """
     tools:
       hello: {python: "asks:hello", effect: write}
     """
     code = """
+    import pathlib
     import toolrt
     async def hello(context: toolrt.Context) -> str:
         "Asks."
-        with open("begun.txt", "a") as file:
+        with pathlib.Path(__file__).with_name("begun.txt").open("a") as file:
             file.write("begun\\n")
         await context.elicit("Who?", {"name": {"type": "string"}}, key="approval")
         return "done"
@@ -92,8 +102,7 @@ async def test_a_question_of_a_tool_is_no_approval_whatever_its_key(folder, ahea
     async with served(made, key=key) as one, client(one.url, elicitation={}) as raw:
         state = (await raw.call("hello")).result["requestState"]
     async with served(folder, key=key) as other, client(other.url, elicitation={}) as raw:
-        said = {"inputResponses": YES} if ahead else {}
-        refused = await raw.call("hello", requestState=state, **said)
+        refused = await raw.call("hello", requestState=state, inputResponses=YES)
 
     assert refused.error["code"] == -32602
     assert (folder / "begun.txt").read_text().splitlines() == ["begun"]
@@ -124,3 +133,33 @@ async def test_a_note_that_is_no_text_is_none(folder, era, note):
 
     assert "denied" in result["content"][0]["text"]
     assert paid(folder) == []
+
+
+async def test_a_task_hears_an_answer_only_once_it_has_shown_its_question(folder):
+    tools = """
+    tools:
+      late: {python: "late:late", effect: read}
+    """
+    code = """
+    import asyncio
+    import toolrt
+    async def late(context: toolrt.Context) -> str:
+        "Asks late."
+        await asyncio.sleep(0.7)
+        said = await context.elicit("Who?", {"name": {"type": "string"}}, key="who")
+        return f"hello {said.content.get('name')}"
+    """
+    said = {"who": {"action": "accept", "content": {"name": "Ann"}}}
+    made = project(folder, tools, late_py=code)
+    async with served(made) as site, client(site.url, elicitation={}, **TASKS) as raw:
+        id_ = (await raw.call("late")).result["taskId"]
+        await asyncio.sleep(0.5)
+        more = {"taskId": id_, "inputResponses": said}
+        await raw.ask("tasks/update", more, headers={"mcp-name": id_})
+        await asyncio.sleep(0.05)
+        asked = (await raw.ask("tasks/get", {"taskId": id_}, headers={"mcp-name": id_})).result
+        await raw.ask("tasks/update", more, headers={"mcp-name": id_})
+        done = await ended(raw, id_)
+
+    assert asked["status"] == "input_required"
+    assert done["result"]["content"][0]["text"] == "hello Ann"

@@ -10,7 +10,7 @@ from toolrt.core.calls import Caller
 from toolrt.core.errors import RefusedError
 from toolrt.faces.approval_document import asked_fields
 from toolrt.faces.cli.approvals_text import MOST_BYTES, needed, told, when
-from toolrt.faces.http.bodies import DecisionBody
+from toolrt.faces.http.bodies import DecisionBody, checked
 from toolrt.faces.http.pages import page
 from toolrt.faces.http.problems import ProblemError
 from toolrt.faces.output import one_line, visible
@@ -23,6 +23,7 @@ from toolrt.stores.moments import SystemMoments
 _COLORS: Final = {"denied": "bad", "failed": "bad", "unknown": "bad", "approved": "good",
                   "succeeded": "good"}  # fmt: skip
 _FIELD: Final = "field."
+_BAD: Final = 400
 
 
 def listed_page(found: Sequence[Viewed], state: str, me: Caller, csrf: str) -> Response:
@@ -44,16 +45,18 @@ def listed_page(found: Sequence[Viewed], state: str, me: Caller, csrf: str) -> R
 
 
 def given_page(
-    viewed: Viewed, me: Caller, csrf: str, said: str, *, is_bad: bool, is_full: bool
+    viewed: Viewed, me: Caller, csrf: str, said: str, status: int, *, is_full: bool
 ) -> Response:
-    """The page of one approval: exactly what will run, and the forms for who may decide."""
+    """The page of one approval: exactly what will run, and the forms for who may decide. `said` is
+    what came of the last form, `status` that of HTTP for it.
+    """
     record = viewed.record
     shown = told(viewed, SystemMoments().now(), me.principal, None if is_full else MOST_BYTES)
     may_decide = record.state == "pending" and _awaits(viewed, me)
     why_not = "" if may_decide or record.state != "pending" else needed(viewed, me)
     return page(
         "approval",
-        409 if is_bad else 200,
+        status,
         title=one_line(record.tool),
         id=record.id,
         text=shown.text,
@@ -67,7 +70,7 @@ def given_page(
         me=me.principal,
         csrf=csrf,
         said=said,
-        is_bad=is_bad,
+        is_bad=status >= _BAD,
     )
 
 
@@ -75,7 +78,7 @@ def decision_of(form: Mapping[str, str], record: Approval) -> DecisionBody:
     """What a form says. Raises ProblemError."""
     note = form.get("note") or None
     if form.get("decision") == "deny":
-        return DecisionBody(decision="deny", note=note)
+        return checked(DecisionBody, {"decision": "deny", "note": note}, "form")
     if form.get("decision") != "approve" or not form.get("seen"):
         raise ProblemError(400, "bad-request", "this form says neither yes nor no")
     said: dict[str, Any] = {"decision": "approve", "note": note, "seen": form["seen"]}
@@ -84,7 +87,7 @@ def decision_of(form: Mapping[str, str], record: Approval) -> DecisionBody:
         said["edits"] = edits
     if record.mode == "external":
         said |= _supplied(form)
-    return DecisionBody.model_validate(said)
+    return checked(DecisionBody, said, "form")
 
 
 def _awaits(viewed: Viewed, me: Caller) -> bool:

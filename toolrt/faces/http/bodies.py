@@ -103,7 +103,7 @@ STATES: tuple[str, ...] = ("open", "all", *get_args(State))
 
 def parsed(model: type[B], body: bytes) -> B:
     """The body as `model` has it. Raises ProblemError."""
-    return _valid(model, json_object(body) if body else {}, "body")
+    return checked(model, json_object(body) if body else {}, "body")
 
 
 def asked(model: type[B], query: QueryParams) -> B:
@@ -113,17 +113,18 @@ def asked(model: type[B], query: QueryParams) -> B:
         raise ProblemError(
             400, "bad-request", f"`{twice[:80]}` is given twice", hint="give it once"
         )
-    return _valid(model, dict(query), "query")
+    return checked(model, dict(query), "query")
 
 
-def _valid(model: type[B], given: dict[str, Any], where: str) -> B:
+def checked(model: type[B], given: dict[str, Any], where: str) -> B:
+    """What is given in the body, the query or the form, as `model` has it. Raises ProblemError."""
     try:
         return model.model_validate(given)
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         place = ".".join(str(step) for step in first["loc"])[:80] or where
         known = ", ".join(field.alias or name for name, field in model.model_fields.items())
-        code = "invalid-body" if where == "body" else "bad-request"
+        code = "bad-request" if where == "query" else "invalid-body"
         said = first["msg"][0].lower() + first["msg"][1:]
         hint = f"there are {known}" if known else "it takes nothing"
         raise ProblemError(400, code, f"`{place}` of the {where}: {said}", hint=hint) from None

@@ -109,7 +109,7 @@ class _Pages:
         """One approval; a form that was sent decides about it."""
         approvals, csrf = approvals_of(self._site, caller), self._sessions.csrf(session)
         record = await approvals.current(request.path_params["id"])
-        said, is_bad = "", False
+        said, status = "", 200
         if request.method == "POST":
             form = await form_of(request)
             if not self._sessions.is_own_form(session, form.get("csrf")):
@@ -119,13 +119,13 @@ class _Pages:
                 record = done(await decided(approvals, record.id, caller, decision))
                 said = f"Your {'yes' if decision.decision == 'approve' else 'no'} is kept."
             except CallError as error:
-                said, is_bad = f"{error.message}. {error.hint or ''}", True
+                said, status = f"{error.message}. {error.hint or ''}", 409
             except ProblemError as problem:
-                said, is_bad = f"{problem.message}. {problem.hint or ''}", True
+                said, status = f"{problem.message}. {problem.hint or ''}", problem.status
             record = await approvals.current(record.id)
         [viewed] = await approvals.viewed(record)
         is_full = request.query_params.get("full") == "1"
-        return given_page(viewed, caller, csrf, said, is_bad=is_bad, is_full=is_full)
+        return given_page(viewed, caller, csrf, said, status, is_full=is_full)
 
     def _login_page(self, next_: str, status: int = 200, said: str = "") -> Response:
         visit = self._visits.new()

@@ -70,7 +70,7 @@ class Desk:
         shown = (await self._approvals.viewed(record))[0].record
         question = _form(pause, shown, asked)
         said = await _said(line, question)
-        if said.action == "cancel":
+        if _decision(said) is None:
             return result
         await self._decide(record, said, asked, line)
         return await self._run(record, line)
@@ -79,9 +79,9 @@ class Desk:
         self, record: Approval, said: Elicited, asked: Mapping[str, Any], line: Line
     ) -> None:
         by = line.peer.caller
-        is_yes = said.action == "accept" and said.content.get("decision", _YES) == _YES
-        note = said.content.get("note") or None
-        if not is_yes:
+        note = said.content.get("note")
+        note = note if isinstance(note, str) and note else None
+        if _decision(said) != _YES:
             await self._approvals.deny(record.id, by, note=note)
             return
         edits = {name: said.content[name] for name in asked if name in said.content}
@@ -98,7 +98,7 @@ class Desk:
             "url": pause.url,
             "elicitationId": pause.approval_id,
         }
-        question = Question(APPROVAL, "elicitation", "elicitation/create", params)
+        question = _question(params, pause.approval_id)
         said = await _said(line, question)
         if said.action != "accept":
             return result
@@ -145,7 +145,19 @@ def _form(pause: Pause, record: Approval, asked: Mapping[str, Any]) -> Question:
     required = ["decision", *(name for name in asked if "default" not in asked[name])]
     schema = {"type": "object", "properties": properties, "required": required}
     params = {"mode": "form", "message": _shown(record), "requestedSchema": schema}
-    return Question(APPROVAL, "elicitation", "elicitation/create", params)
+    return _question(params, record.id)
+
+
+def _question(params: Mapping[str, Any], approval_id: str) -> Question:
+    return Question(APPROVAL, "elicitation", "elicitation/create", params, approval_id)
+
+
+def _decision(said: Elicited) -> str | None:
+    """What a person decided: a yes only where they say so; None where they left it open."""
+    if said.action == "decline":
+        return _NO
+    decision = said.content.get("decision") if said.action == "accept" else None
+    return decision if decision in (_YES, _NO) else None
 
 
 def _shown(record: Approval) -> str:

@@ -15,7 +15,7 @@ from toolrt.core.results import ToolResult
 from toolrt.faces.mcp.asking import Desk
 from toolrt.faces.mcp.contents import complete, result_of, words_of
 from toolrt.faces.mcp.eras import Era
-from toolrt.faces.mcp.lines import Line
+from toolrt.faces.mcp.lines import Answers, Line, answers_to
 from toolrt.faces.mcp.messages import (
     INVALID_PARAMS,
     MISSING_CAPABILITY,
@@ -112,9 +112,11 @@ class Calls:
     ) -> Parked:
         """The call of a request: the one that waits for it, or a new one. Raises Wrong."""
         params = message.params
-        given, state = _given(params), params.get("requestState")
+        said, state = _said(params), params.get("requestState")
+        given: Answers = {}
         if state is not None and peer.era == "modern":
             opened = self.lot.opened(state, named(message.method, params, peer.caller))
+            given = answers_to(opened.asked, said)
             parked = self.lot.take(opened)
             if parked is not None:
                 parked.line.peer = peer
@@ -144,8 +146,9 @@ class Calls:
 
     def _asked(self, parked: Parked, message: Message, peer: Peer) -> dict[str, Any]:
         """What a client is asked before the call goes on."""
+        requests = parked.line.requests()
         state = self.lot.park(parked, named(message.method, message.params, peer.caller))
-        made = complete({"inputRequests": parked.line.requests()}, "modern")
+        made = complete({"inputRequests": requests}, "modern")
         return {**made, "resultType": "input_required", "requestState": state}
 
     def _otherwise(self, name: Any, shelf: Shelf, peer: Peer) -> Shelved:
@@ -195,8 +198,8 @@ def _token(meta: Any) -> str | int | None:
     return token if type(token) in {str, int} else None
 
 
-def _given(params: Mapping[str, Any]) -> dict[str, Any]:
-    """The answers that a request brings. Raises Wrong for what are none."""
+def _said(params: Mapping[str, Any]) -> dict[str, Any]:
+    """The answers that a request brings, whatever they are for. Raises Wrong for what are none."""
     if "inputResponses" in params and type(params["inputResponses"]) is not dict:
         raise Wrong(INVALID_PARAMS, "`params.inputResponses` must be an object")
     return dict(object_of(dict(params), "inputResponses"))

@@ -7,7 +7,10 @@ era it ends the round: the call waits here, and goes on when its client calls ag
 
 import asyncio
 from collections.abc import Mapping
+from hashlib import sha256
 from typing import Any
+
+from pydantic_core import to_json
 
 from toolrt.core.client import Capability, Question, is_answer
 from toolrt.core.errors import ToolError
@@ -15,22 +18,27 @@ from toolrt.faces.mcp.eras import LEVELS
 from toolrt.faces.mcp.messages import notification
 from toolrt.faces.mcp.peers import Peer
 
-Answers = dict[str, Any]
+Asked = Mapping[str, str]
+"""Which questions were asked: the print of each, by its key."""
+Answers = dict[str, tuple[str, Any]]
+"""What was answered, by key: the print of the question that it is for, and the answer."""
 _LIKE = {"warn": "warning", "fatal": "critical", "trace": "debug"}
 
 
 class Line:
     """What `toolrt.Context` reaches. `peer` is who made the round that runs, and `token` what it
-    calls the progress; `given` are answers that came ahead of their questions, by key. `status`
-    says what the call waits for, in words.
+    calls the progress; `given` are answers to questions of before, when the call was made the last
+    time. `asked` are the questions that its client was shown. `status` says what the call waits
+    for, in words.
     """
 
-    __slots__ = ("_round", "answered", "given", "open", "peer", "status", "token")
+    __slots__ = ("_round", "answered", "asked", "given", "open", "peer", "status", "token")
 
     def __init__(self, peer: Peer, given: Answers | None = None) -> None:
         self.peer = peer
         self.given = given or {}
         self.answered: Answers = {}
+        self.asked: dict[str, str] = {}
         self.token: str | int | None = None
         self.status = ""
         self.open: dict[str, tuple[Question, asyncio.Future[Mapping[str, Any]]]] = {}
@@ -51,9 +59,9 @@ class Line:
     async def ask(self, question: Question) -> Mapping[str, Any]:
         if self.peer.era == "handshake":
             return await self._ask_now(question)
-        answer = self.given.pop(question.key, None)
-        if is_answer(question, answer):
-            self.answered[question.key] = answer
+        for_, answer = self.given.pop(question.key, (None, None))
+        if for_ == _print(question) and is_answer(question, answer):
+            self.answered[question.key] = for_, answer
             return dict(answer)
         loop = asyncio.get_running_loop()
         future: asyncio.Future[Mapping[str, Any]] = loop.create_future()
@@ -71,19 +79,19 @@ class Line:
             self._end_round()
         return self._round
 
-    def answer(self, answers: Mapping[str, Any]) -> bool:
-        """Give the open questions their answers; whether there was any for them."""
-        found = False
+    def answer(self, answers: Answers) -> None:
+        """Give the open questions their answers."""
         for key, (question, future) in list(self.open.items()):
-            if is_answer(question, answers.get(key)) and not future.done():
-                self.answered[key] = answers[key]
-                future.set_result(answers[key])
+            for_, answer = answers.get(key, (None, None))
+            is_for_it = for_ == _print(question) and is_answer(question, answer)
+            if for_ is not None and is_for_it and not future.done():
+                self.answered[key] = for_, answer
+                future.set_result(answer)
                 self.open.pop(key)
-                found = True
-        return found
 
     def requests(self) -> dict[str, Any]:
         """The open questions as a client is asked them."""
+        self.asked = {key: _print(question) for key, (question, _) in self.open.items()}
         return {
             key: {"method": question.method, "params": _modern(question.params)}
             for key, (question, _) in self.open.items()
@@ -101,6 +109,17 @@ class Line:
         if not is_answer(question, answer):
             raise ToolError("the client answered something else", code="bad-response")
         return answer
+
+
+def answers_to(asked: Asked, said: Mapping[str, Any]) -> Answers:
+    """What a client said to the questions that it was asked; anything else it says is dropped."""
+    return {key: (asked[key], said[key]) for key in asked if key in said}
+
+
+def _print(question: Question) -> str:
+    """The same for the same question alone, in every process."""
+    asked = [question.key, question.method, question.about, _modern(question.params)]
+    return sha256(to_json(asked)).hexdigest()[:32]
 
 
 def _modern(params: Mapping[str, Any]) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from typing import Any
 from pydantic_core import from_json, to_json
 
 from toolrt.core.calls import Caller
-from toolrt.faces.mcp.lines import Line
+from toolrt.faces.mcp.lines import Answers, Asked, Line
 from toolrt.faces.mcp.messages import INVALID_PARAMS, Wrong
 
 APPROVAL = "approval"
@@ -39,14 +39,16 @@ class Parked:
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """What a client brings back: whose call, which one, and what was answered in it so far.
+    """What a client brings back: whose call, which one, what it was asked, and what was answered so
+    far.
 
     `has_begun` says that the tool itself runs already; else only a yes to its call is asked for.
     """
 
     id: str
     what: str
-    answers: Mapping[str, Any] = field(default_factory=dict)
+    asked: Asked
+    answers: Answers = field(default_factory=dict)
     has_begun: bool = True
 
 
@@ -70,8 +72,9 @@ class Lot:
             self._parked.pop(id_, None)
 
         parked.task.add_done_callback(ended)
-        has_begun = set(parked.line.open) != {APPROVAL}
-        return self.sealed(State(id_, what, parked.line.answered, has_begun))
+        line = parked.line
+        has_begun = any(question.about is None for question, _ in line.open.values())
+        return self.sealed(State(id_, what, line.asked, line.answered, has_begun))
 
     def take(self, state: State) -> Parked | None:
         """The call of that state, if it waits here; each state is good for one round."""
@@ -80,7 +83,8 @@ class Lot:
     def sealed(self, state: State) -> str:
         """The state as a client carries it."""
         until = int(time.time() + KEPT_S)
-        body = to_json([state.id, state.what, until, dict(state.answers), state.has_begun])
+        said = [state.id, state.what, until, state.asked, state.answers, state.has_begun]
+        body = to_json(said)
         return base64.urlsafe_b64encode(self._seal(body) + body).decode()
 
     def opened(self, written: object, what: str) -> State:
@@ -89,14 +93,16 @@ class Lot:
             raw = base64.b64decode(str(written).encode("ascii"), b"-_", validate=True)
             seal, body = raw[:_SEAL_BYTES], raw[_SEAL_BYTES:]
             is_ours = hmac.compare_digest(seal, self._seal(body))
-            nothing: tuple[Any, ...] = ("", "", 0, {}, True)
-            id_, of_what, until, answers, has_begun = from_json(body) if is_ours else nothing
+            nothing: tuple[Any, ...] = ("", "", 0, {}, {}, True)
+            id_, of_what, until, asked, answers, has_begun = from_json(body) if is_ours else nothing
         except ValueError:
             is_ours = False
         if not is_ours or of_what != what or until < time.time():
             message = "`requestState` is not one of this call, or too old: make the call anew"
             raise Wrong(INVALID_PARAMS, message)
-        return State(id_, of_what, answers, has_begun)
+        return State(
+            id_, of_what, asked, {key: tuple(each) for key, each in answers.items()}, has_begun
+        )
 
     def close(self) -> None:
         """End all that waits."""

@@ -15,6 +15,7 @@ from typing import Any
 from toolrt.core.results import ToolResult
 from toolrt.faces.mcp.contents import complete
 from toolrt.faces.mcp.eras import TASKS
+from toolrt.faces.mcp.lines import answers_to
 from toolrt.faces.mcp.messages import (
     INVALID_PARAMS,
     MISSING_CAPABILITY,
@@ -101,7 +102,8 @@ class Tasks:
     def update(self, message: Message, peer: Peer) -> bytes:
         """tasks/update: answers to what a task asks. Raises Wrong."""
         task = self._task(message, peer)
-        task.parked.line.answer(object_of(message.params, "inputResponses"))
+        line = task.parked.line
+        line.answer(answers_to(line.asked, object_of(message.params, "inputResponses")))
         return answer(message.id, complete({}, "modern"))
 
     async def cancel(self, message: Message, peer: Peer) -> bytes:
