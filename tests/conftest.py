@@ -47,6 +47,7 @@ DISK = tempfile.gettempdir()
 if not {"TMPDIR", "TOOLRT_SOAK"} & os.environ.keys() and _is_good(MEMORY):
     os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(MEMORY))  # of `tmp_path`
     tempfile.tempdir = tempfile.mkdtemp(prefix="toolrt-tests-", dir=MEMORY)
+    Path(tempfile.tempdir).chmod(0o711)  # some tests go there as another user
 
 
 def pytest_unconfigure() -> None:

@@ -124,10 +124,10 @@ async def test_calls_side_by_side_and_inside_each_other_keep_apart(project):
 async def test_e13_coroutine_that_swallows_every_cancellation_does_not_hold_its_caller(
     project, kind
 ):
-    goes_on = asyncio.Event()
-    release = asyncio.Event()
+    entered, release, goes_on = asyncio.Event(), asyncio.Event(), asyncio.Event()
 
     async def fn():
+        entered.set()
         for _ in range(3):
             try:
                 await release.wait()
@@ -142,7 +142,7 @@ async def test_e13_coroutine_that_swallows_every_cancellation_does_not_hold_its_
 
     options = {} if kind == "async" else {"run_in": kind}
     call, task = begun(project, fn if kind == "async" else plain, **options)
-    await asyncio.sleep(0.02)
+    await entered.wait()
     started = time.monotonic()
     task.cancel()
     with pytest.raises(asyncio.CancelledError):

@@ -1,8 +1,9 @@
 import os
+import stat
 import subprocess
 import sys
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from tempfile import TemporaryDirectory, gettempdir
 
 import pytest
 
@@ -93,7 +94,9 @@ for each in load_files(Stock(project)).diagnostics():
 @pytest.fixture
 def open_to_all():
     """A folder that every user can reach, unlike those that pytest gives."""
-    with TemporaryDirectory(prefix="toolrt-test-") as folder:
+    place = Path(gettempdir())
+    place = place if place.stat().st_mode & stat.S_IXOTH else place.parent
+    with TemporaryDirectory(prefix="toolrt-test-", dir=place) as folder:
         Path(folder).chmod(0o755)
         yield Path(folder)
 

@@ -72,6 +72,14 @@ class Asked:
     may_wait: bool = True
 
 
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A question in the store, and an earlier approval of the same call where one is still open."""
+
+    record: Approval
+    twin: Twin | None = None
+
+
 Ending = Literal["succeeded", "failed", "unknown"]
 _UNATTENDED = Refusal(
     "unattended", "this needs a person's yes, and nobody is there to be asked for it"
@@ -121,7 +129,7 @@ class Questions:
         """Whether who asked is among the `identities`, where these are written, and may call."""
         return "call" in caller_of(record, self.identities()).may
 
-    async def ask(self, asked: Asked, caps: Caps) -> Approval | Grant | Refusal:
+    async def ask(self, asked: Asked, caps: Caps) -> Kept | Grant | Refusal:
         """A grant that answers already, the approval that holds the question, or why it is not
         even asked. Raises StoreError, and RefusedError for a caller of broken text.
         """
@@ -140,7 +148,7 @@ class Questions:
         )
         may_be_let_through = "call" in of_record(asked.caller, self.identities()).may
 
-        def work(session: Session) -> Approval | Grant | Refusal:
+        def work(session: Session) -> Kept | Grant | Refusal:
             asked_before = still_open(session, question)
             if asked_before is None or asked_before.state != "approved":
                 granted = may_be_let_through and use(
@@ -150,11 +158,12 @@ class Questions:
                     return granted
                 if not asked.may_wait:
                     return _UNATTENDED
-            return create(session, question, moment, caps, seals=self.seals, audit=self.audit)
+            made = create(session, question, moment, caps, seals=self.seals, audit=self.audit)
+            return made if isinstance(made, Refusal) else Kept(made, twin_of(session, made))
 
         answer = await self.database.run(work)
-        if isinstance(answer, Approval) and answer.id == question.id:
-            self.on_new(answer, asked.caller)
+        if isinstance(answer, Kept) and answer.record.id == question.id:
+            self.on_new(answer.record, asked.caller)
         return answer
 
     async def get(self, prefix: str, whose: Reach | None = None) -> Approval:

@@ -13,14 +13,13 @@ from toolrt.catalog.snapshot import ToolEntry
 from toolrt.core.calls import Invocation
 from toolrt.core.decisions import Decision
 from toolrt.core.results import Failure, Outcome
-from toolrt.pipeline.asking import given, shown_to_people, subject_of, told_of, waiting
+from toolrt.pipeline.asking import given, pause_of, shown_to_people, subject_of, told_of
 from toolrt.pipeline.stage import Chain, Equipment, fold
 from toolrt.pipeline.stages.authorize import authorize, decider_of
 from toolrt.pipeline.stages.claim import claim
 from toolrt.pipeline.stages.revalidate import revalidate
-from toolrt.policy.questions import Asked, arguments_of
+from toolrt.policy.questions import Asked, Kept, arguments_of
 from toolrt.stores.approval_asks import Refusal
-from toolrt.stores.approvals import Approval
 from toolrt.stores.base import StoreError
 from toolrt.stores.grants import Grant
 
@@ -95,24 +94,25 @@ class _Asking:
             return await self.following(invocation)
         try:
             answer = await self._ask(invocation, decision)
-            if isinstance(answer, Approval) and answer.state != "approved":
-                return await waiting(answer, self.entry, self.equipment.memory.questions)
+            if isinstance(answer, Kept) and answer.record.state != "approved":
+                needs = await self.equipment.memory.questions.needs(answer.record)
+                return pause_of(answer.record, self.entry, needs, twin=answer.twin)
             note = await self._note(answer)
         except StoreError:
             log.exception("no approval can be asked for")
             return unanswerable("this needs an approval, and approvals are not to be had now")
         if isinstance(answer, Refusal):
             return _refused(answer, note)
-        if not isinstance(answer, Approval):
+        if not isinstance(answer, Kept):
             invocation.notes += (f"allowed by the grant {answer.id}",)
             invocation.approval = answer
             decider_of(self.entry).note(invocation)
             return await self.following(invocation)
-        invocation.approval = answer
-        invocation.arguments = arguments_of(answer)
+        invocation.approval = answer.record
+        invocation.arguments = arguments_of(answer.record)
         return await self.resumed(invocation)
 
-    async def _ask(self, invocation: Invocation, decision: Decision) -> Approval | Grant | Refusal:
+    async def _ask(self, invocation: Invocation, decision: Decision) -> Kept | Grant | Refusal:
         decider = decider_of(self.entry)
         asked = Asked(
             subject_of(self.entry, invocation.arguments),
@@ -128,7 +128,7 @@ class _Asking:
         )
         return await self.equipment.memory.questions.ask(asked, decider.caps)
 
-    async def _note(self, answer: Approval | Grant | Refusal) -> str | None:
+    async def _note(self, answer: Kept | Grant | Refusal) -> str | None:
         """What a person said who denied the same call a moment ago."""
         if not isinstance(answer, Refusal) or answer.earlier is None:
             return None
