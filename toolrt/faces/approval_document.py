@@ -1,8 +1,9 @@
 """Approvals and grants as every face shows them to a program: JSON-ready, times in UTC."""
 
 import json
+from collections.abc import Mapping
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, Final
 
 from toolrt.core.results import SCHEMA
 from toolrt.pipeline.viewing import Viewed
@@ -11,6 +12,9 @@ from toolrt.stores.approval_votes import Vote
 from toolrt.stores.approvals import Approval
 from toolrt.stores.grants import Grant
 from toolrt.stores.moments import Moment
+
+_OF_PEOPLE: Final = {"needs", "note", "edited_by"}
+_ASKED: Final = {"groups", "asks"}
 
 
 def approval_document(viewed: Viewed) -> dict[str, Any]:
@@ -60,6 +64,17 @@ def approval_summary(viewed: Viewed) -> dict[str, Any]:
         "execute_by": _time(record.execute_by),
         "ended_at": _time(record.ended),
     }
+
+
+def without_people(document: Mapping[str, Any]) -> dict[str, Any]:
+    """A document or a summary for whoever may not approve: nobody is named who may, or who did."""
+    made = {key: each for key, each in document.items() if key not in _OF_PEOPLE}
+    if "votes" in made:
+        kept = ("verdict", "at", "counts")
+        made["votes"] = [{key: each[key] for key in kept} for each in made["votes"]]
+    if "terms" in made:
+        made["terms"] = {key: each for key, each in made["terms"].items() if key not in _ASKED}
+    return made
 
 
 def asked_fields(record: Approval) -> dict[str, Any]:

@@ -247,8 +247,16 @@ def _owner(entry: Entry) -> tuple[object, object]:
     return _principal(entry), told.get("tenant")
 
 
+_OF_DECISIONS: Final = frozenset({"approval", "grant"})
+_OF_PEOPLE: Final = frozenset({"actor", "note", "channel"})
+
+
 def _as_told(entry: Entry) -> Entry:
-    """The entry as its caller may see it: a tool that is hidden from them is an unknown one."""
+    """The entry as its caller may see it: a tool that is hidden from them is an unknown one, and
+    who decided about their calls is named nowhere.
+    """
+    if entry["kind"] in _OF_DECISIONS:
+        return {name: each for name, each in entry.items() if name not in _OF_PEOPLE}
     if entry.get("code") != "unknown-tool":
         return entry
     arguments = entry.get("arguments")

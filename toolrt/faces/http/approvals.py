@@ -11,7 +11,7 @@ from starlette.routing import Route
 
 from toolrt.core.calls import Caller
 from toolrt.core.results import SCHEMA, Failure
-from toolrt.faces.approval_document import approval_document, approval_summary
+from toolrt.faces.approval_document import approval_document, approval_summary, without_people
 from toolrt.faces.http.bodies import OPEN, ApprovalsQuery, DecisionBody, WaitQuery, asked, parsed
 from toolrt.faces.http.calling import document_of
 from toolrt.faces.http.documents import json_response
@@ -34,7 +34,8 @@ def routes(site: Site) -> list[Route]:
         query, approvals = asked(ApprovalsQuery, request.query_params), approvals_of(site, caller)
         states = {"open": OPEN, "all": ()}.get(query.state, (query.state,))
         records = await approvals.listed(states, query.limit)  # type: ignore[arg-type]  # it was checked
-        found = [approval_summary(each) for each in await approvals.viewed(*records)]
+        viewed = await approvals.viewed(*records)
+        found = [_told(approval_summary(each), caller) for each in viewed]
         return json_response({"schema": SCHEMA, "approvals": found})
 
     async def one(request: Request) -> Response:
@@ -44,19 +45,18 @@ def routes(site: Site) -> list[Route]:
         record = await approvals.current(wanted)
         if wait_s is not None:
             record = await approvals.wait(record.id, min(wait_s, _MOST_WAIT_S))
-        return await _shown(approvals, record)
+        return await _shown(approvals, record, caller)
 
     async def decision(request: Request) -> Response:
         caller = rightful_caller(request, "approve", "deciding")
         said, approvals = parsed(DecisionBody, await body_of(request)), approvals_of(site, caller)
         moved = await decided(approvals, request.path_params["id"], caller, said)
-        return await _shown(approvals, done(moved))
+        return await _shown(approvals, done(moved), caller)
 
     async def cancel(request: Request) -> Response:
         caller, approvals = _caller_and_approvals(request)
-        return await _shown(
-            approvals, done(await approvals.cancel(request.path_params["id"], caller))
-        )
+        moved = await approvals.cancel(request.path_params["id"], caller)
+        return await _shown(approvals, done(moved), caller)
 
     async def run(request: Request) -> Response:
         caller, approvals = _caller_and_approvals(request)
@@ -114,9 +114,14 @@ def done(moved: Moved) -> Approval:
     raise problem
 
 
-async def _shown(approvals: Approvals, record: Approval) -> Response:
+async def _shown(approvals: Approvals, record: Approval, caller: Caller) -> Response:
     [viewed] = await approvals.viewed(record)
-    return json_response(approval_document(viewed))
+    return json_response(_told(approval_document(viewed), caller))
+
+
+def _told(document: dict[str, Any], caller: Caller) -> dict[str, Any]:
+    """A document as this caller may see it."""
+    return document if "approve" in caller.may else without_people(document)
 
 
 def _standing(said: DecisionBody) -> Standing | None:

@@ -20,9 +20,10 @@ from toolrt.core.results import SCHEMA
 from toolrt.faces.http.bodies import CallsQuery, EventsQuery, OutputQuery, asked
 from toolrt.faces.http.documents import json_response
 from toolrt.faces.http.problems import ProblemError, not_found
-from toolrt.faces.http.site import Site, caller_of, known_caller
+from toolrt.faces.http.site import Site, caller_of, head_of, known_caller
 from toolrt.manifest.scalars import Duration
 from toolrt.observe.journal_records import Entry, Filter, Records
+from toolrt.pipeline.spilling import Output
 from toolrt.policy.identities import reach_of
 
 _WHAT: Final = "the journal"
@@ -110,8 +111,10 @@ async def _output(site: Site, request: Request) -> Response:
     caller, part = caller_of(request), _range(request.headers.get("range"))
     if part is None:
         read = await site.runtime.read_output(wanted, query.offset, query.length, caller=caller)
+        _check_named(read, request)
         return json_response({"schema": SCHEMA, **read.document()})
     read = await site.runtime.read_output(wanted, *part, caller=caller)
+    _check_named(read, request)
     content = read.content if read.text is None else read.text.encode()
     last = (read.next_offset or read.size) - 1
     if content is None or read.offset > last:
@@ -124,6 +127,16 @@ async def _output(site: Site, request: Request) -> Response:
         "content-disposition": "attachment",
     }
     return Response(content, 206, headers_, read.media_type)
+
+
+def _check_named(read: Output, request: Request) -> None:
+    """Raise ProblemError where somebody who is nobody in particular named a call: whose it was
+    cannot be told, and ids of calls can be guessed. A handle cannot.
+    """
+    if b"authorization" in head_of(request) or read.handle == request.path_params["id"]:
+        return
+    hint = "ask for the handle that the result names, or send the credential of its caller"
+    raise not_found("there is no such output", hint)
 
 
 def _range(header: str | None) -> tuple[int, int] | None:

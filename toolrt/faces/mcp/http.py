@@ -200,7 +200,7 @@ class McpEndpoint:
             await exchange.refuse(_NOT_FOUND, wrong, message.id)
             return
         spoken = version if session.id is None else session.version
-        exchange.begin("handshake", spoken, session.caller, session, toolset)
+        exchange.begin("handshake", spoken, session.named(caller), session, toolset)
         if not message.is_request:
             await self._told(exchange, message, session)
             return
@@ -220,7 +220,7 @@ class McpEndpoint:
         if message.method:
             self.protocol.notified(message, session)
         else:
-            self.protocol.responded(message, session)
+            self.protocol.responded(message, session, exchange.caller)
         await exchange.respond(_ACCEPTED, b"")
 
     async def _initialize(

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from toolrt.core.calls import Caller
@@ -15,15 +16,18 @@ class Session:
     """One client of the handshake era, from its handshake on.
 
     `running` are its requests that can be cancelled, `asked` the questions to it that wait, and
-    `streams` are open ways to it beside any request. `caller` has the session's id.
+    `streams` are open ways to it beside any request. `caller` is who opened it, `name` what calls
+    in it have as their session: all else about a caller is what the request says.
     """
 
     __slots__ = (
+        "_last",
         "asked",
         "caller",
         "capabilities",
         "id",
         "level",
+        "name",
         "number",
         "running",
         "streams",
@@ -41,16 +45,29 @@ class Session:
         toolset: str | None = None,
     ) -> None:
         self.id = id_
+        self.name: str | None = None
+        self._last: tuple[Caller, Caller] | None = None
         self.caller = caller or Caller()
         self.version = version
         self.capabilities = capabilities or {}
         self.toolset = toolset
         self.level = LEVELS.index(DEFAULT_LEVEL)
         self.running: dict[Any, asyncio.Task[Any]] = {}
-        self.asked: dict[str, asyncio.Future[Mapping[str, Any]]] = {}
+        self.asked: dict[str, asyncio.Future[tuple[Mapping[str, Any], Caller]]] = {}
         self.streams: list[Callable[[bytes], None]] = []
         self.watched: set[str] = set()
         self.number = 0
+
+    def named(self, caller: Caller) -> Caller:
+        """The caller of a request, as calls of this session have it; an identity may have named a
+        session already.
+        """
+        if self.name is None or caller.session is not None:
+            return caller
+        last = self._last
+        if last is None or last[0] is not caller:
+            last = self._last = caller, replace(caller, session=self.name)
+        return last[1]
 
     def tell(self, message: bytes) -> None:
         """Send something that belongs to no request, where there is a way."""
@@ -100,7 +117,8 @@ class Peer:
         return found is not None
 
     async def ask(self, method: str, params: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Ask a client of the handshake era, and wait for what it says.
+        """Ask a client of the handshake era, and wait for what it says; whoever says it is the
+        caller from then on, with the rights of then.
 
         Raises ConnectionError where it says that it will not answer, or is gone.
         """
@@ -109,10 +127,12 @@ class Peer:
             raise ConnectionError("there is no way to ask this client")
         session.number += 1
         id_ = f"toolrt-{session.number}"
-        future: asyncio.Future[Mapping[str, Any]] = asyncio.get_running_loop().create_future()
+        loop = asyncio.get_running_loop()
+        future: asyncio.Future[tuple[Mapping[str, Any], Caller]] = loop.create_future()
         session.asked[id_] = future
         try:
             self.send(request(id_, method, params))
-            return await future
+            said, self.caller = await future
+            return said
         finally:
             session.asked.pop(id_, None)

@@ -90,13 +90,13 @@ class Protocol:
             if task is not None:
                 task.cancel()
 
-    def responded(self, message: Message, session: Session) -> None:
-        """Take the response to a request of ours."""
+    def responded(self, message: Message, session: Session, caller: Caller) -> None:
+        """Take the response to a request of ours; `caller` is who sends it."""
         future = session.asked.pop(message.id, None) if type(message.id) is str else None
         if future is None or future.done():
             return
         if type(message.result) is dict:
-            future.set_result(message.result)
+            future.set_result((message.result, caller))
             return
         error = message.error if type(message.error) is dict else {}
         why = str(error.get("message", "it is an error without a word"))[:200]

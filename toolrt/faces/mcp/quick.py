@@ -71,7 +71,7 @@ class Quick:
             session = None if id_ is None else self._known(id_, caller, toolset)
             if session is None or session.running or b"mcp-method" in headers:
                 return None
-            caller, era = session.caller, "handshake"
+            caller, era = session.named(caller), "handshake"
         call = self._runtime.call
         result = await call(shelved.entry.name, {} if arguments is None else arguments, caller)
         return _written(message.id, result, shelved, era)

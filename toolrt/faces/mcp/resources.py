@@ -114,6 +114,8 @@ async def _spilled(uri: str, peer: Peer, runtime: Runtime) -> dict[str, Any]:
     try:
         while len(parts) * _PART_BYTES < MOST_BYTES:
             part = await runtime.read_output(handle, offset, _PART_BYTES, peer.caller)
+            if part.handle != handle:  # the id of a call, which anybody can guess
+                raise no_resource(uri, peer)
             parts.append(part)
             if part.next_offset is None:
                 break

@@ -9,7 +9,6 @@ import hmac
 import secrets
 import time
 from collections.abc import Callable
-from dataclasses import replace
 from hashlib import sha256
 from typing import Any
 
@@ -45,7 +44,7 @@ class Sessions:
         ]
         body = to_json(said)
         session.id = base64.urlsafe_b64encode(self._seal(body) + body).decode().rstrip("=")
-        session.caller = _in_session(session.caller, name)
+        session.name = name
         self._keep(session.id.encode(), session)
 
     def find(self, id_: bytes | None, caller: Caller, toolset: str | None) -> Session | None:
@@ -98,8 +97,8 @@ class Sessions:
         name, whose, version, capabilities, until = said
         if whose != _whose(caller, toolset) or until < time.time():
             return None
-        own = _in_session(caller, name)
-        session = Session(id_.decode(), own, version, capabilities, toolset)
+        session = Session(id_.decode(), caller, version, capabilities, toolset)
+        session.name = name
         self._keep(id_, session)
         return session
 
@@ -121,11 +120,6 @@ def _give_up(session: Session) -> None:
     for future in list(session.asked.values()):
         if not future.done():
             future.set_exception(ConnectionError("its session has ended"))
-
-
-def _in_session(caller: Caller, name: str) -> Caller:
-    """The caller as calls of the session have it; an identity may have named a session already."""
-    return caller if caller.session is not None else replace(caller, session=name)
 
 
 def _is_own(own: Caller, caller: Caller) -> bool:

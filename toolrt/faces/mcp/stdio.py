@@ -12,7 +12,6 @@ import threading
 from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import replace
 from pathlib import Path
 from secrets import token_urlsafe
 from typing import Any
@@ -57,11 +56,10 @@ class Stdio:
     def __init__(self, protocol: Protocol, caller: CallerNow, source: int, sink: int) -> None:
         self._protocol = protocol
         self._caller = caller
-        self._own: tuple[Caller, Caller] | None = None
-        self._name = token_urlsafe(12)
         self._source = source
         self._out = Lines(sink)
         self._session = Session()
+        self._session.name = token_urlsafe(12)
         self._session.streams.append(self._out.write)
         self._tasks: set[asyncio.Task[None]] = set()
         self._over = asyncio.Event()
@@ -178,7 +176,7 @@ class Stdio:
             if message.method:
                 self._protocol.notified(message, self._session)
             else:
-                self._protocol.responded(message, self._session)
+                self._protocol.responded(message, self._session, self._named())
             return
         running = self._session.running
         if message.id in running or len(running) >= MOST_AT_ONCE:
@@ -205,7 +203,6 @@ class Stdio:
     def _peer(self, message: Message) -> Peer:
         """Who sends this. Raises Wrong for a modern request that does not say enough."""
         if not eras.is_modern(message.params) and message.method != "server/discover":
-            self._session.caller = self._named()
             return _Peer(
                 "handshake", self._session.version, self._named(), self._session, self._out
             )
@@ -217,10 +214,7 @@ class Stdio:
 
     def _named(self) -> Caller:
         """The caller, in the one session that this is."""
-        caller = self._caller()
-        if self._own is None or self._own[0] is not caller:
-            self._own = caller, replace(caller, session=caller.session or self._name)
-        return self._own[1]
+        return self._session.named(self._caller())
 
     def _end_of_input(self) -> None:
         """Nobody answers any more: let nothing wait for that."""
