@@ -90,6 +90,7 @@ LIMITS = [
     Works("tool.rate.by", command("rate: {limit: 1, per: 1m, by: «tenant¦caller»}", TRUE),
         ends(BOB, EVE), [OK, LIMITED], [OK, OK]),
     Wrong("tool.rate.per", command("rate: {limit: 1, per: §0s}"), "out-of-range"),
+    Wrong("tool.breaker.by", command("breaker: {by: §team}"), "invalid-value"),
     Wrong("tool.breaker.recovery", command("breaker: {recovery: §0s}"), "out-of-range"),
     Works("tool.concurrency", tool(f"{SERIAL}«concurrency: 1»"), at_once(4), 4),
     Works("tool.concurrency", tool(f"{SERIAL}«concurrency: serial»"), at_once(4), 4),
