@@ -73,6 +73,11 @@ class KeyedCalls:
 
         return await self._database.run(work)
 
+    async def renew(self, call: KeyedCall, owner: str, longest_s: float) -> None:
+        """It still runs, and ends within `longest_s` from now."""
+        lease = self._moments.now().plus(longest_s + LEASE_S)
+        await self._settle(_RENEWED, *values(lease), *_where(call), owner)
+
     async def end(self, call: KeyedCall, owner: str, body: bytes | None) -> None:
         """It is done, and this came of it."""
         await self._settle(_DONE, body, *_where(call), owner)
@@ -121,6 +126,7 @@ _TAKE = (
     " lease_s = excluded.lease_s, lease_boot = excluded.lease_boot"
 )
 _MINE = " WHERE tool = ? AND tenant = ? AND key_hash = ? AND owner = ?"
+_RENEWED = f"UPDATE keyed_calls SET lease_wall = ?, lease_s = ?, lease_boot = ?{_MINE}"  # noqa: S608 - our own words
 _DONE = f"UPDATE keyed_calls SET state = 'done', body = ?{_MINE}"  # noqa: S608 - our own words
 _OPEN = f"UPDATE keyed_calls SET state = 'unknown'{_MINE}"  # noqa: S608 - our own words
 _FREE = f"DELETE FROM keyed_calls{_MINE}"  # noqa: S608 - our own words

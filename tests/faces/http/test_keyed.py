@@ -5,7 +5,10 @@ from typing import Any
 
 import httpx
 import pytest
-from served import FILES, Served, served
+from served import FILES, PEOPLE, Served, served
+
+from toolrt.faces.http import keyed as subject
+from toolrt.stores import idempotency
 
 pytestmark = pytest.mark.anyio
 COUNTING = """
@@ -116,3 +119,81 @@ async def test_a_key_has_a_length(key: str) -> None:
         reply = await keyed(server, "c.add", key)
 
     assert reply.status_code == 400
+
+
+async def test_a_call_that_runs_keeps_its_key_however_long_it_takes(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(idempotency, "LEASE_S", 0.0)
+    monkeypatch.setattr(subject, "_LEASE_S", 0.4)
+    monkeypatch.setattr(subject, "_RENEW_S", 0.1)
+    async with served(COUNTS) as server:
+        running = asyncio.create_task(keyed(server, "c.add", "k", seconds=1.5))
+        await asyncio.sleep(1.0)
+        [beside] = [each for each in subject.routes(server.site)]  # another worker of the store
+        calls: Any = beside.endpoint.__closure__[0].cell_contents  # type: ignore[attr-defined]
+        wanted = subject._Wanted("c.add", {"seconds": 1.5}, subject.Caller(), 0.0, {})
+        found = await calls._standing(calls._call(wanted, b"k"), "other")
+        first = await running
+        count = (server.runtime.project / "count").read_text()
+
+    assert found.standing == "running"
+    assert (first.status_code, count) == (200, "x")
+
+
+async def test_what_runs_here_is_never_taken_for_dead(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(idempotency, "LEASE_S", 0.0)
+    monkeypatch.setattr(subject, "_LEASE_S", 0.1)
+    async with served(COUNTS) as server:
+        running = asyncio.create_task(keyed(server, "c.add", "k", seconds=1.0))
+        await asyncio.sleep(0.6)
+        second = await keyed(server, "c.add", "k", seconds=1.0)
+        first = await running
+
+    assert first.json() == second.json()
+
+
+@pytest.mark.parametrize(
+    ("rule", "status", "code"),
+    [("decision: deny", 403, "denied"), ("decision: deny\n  hide: true", 404, "unknown-tool")],
+)
+async def test_what_came_before_is_for_who_may_still_call(
+    rule: str, status: int, code: str
+) -> None:
+    files = {**COUNTS, "toolrt.yaml": PEOPLE}
+    async with served(files) as server:
+        first = await keyed(server, "c.add", "k", "bot-key")
+        path = server.runtime.project / "policies.d" / "p.yaml"
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(f"rules:\n- id: no\n  tools: [c.add]\n  {rule}\n")
+        outcome = await server.runtime.reload("test")
+        second = await keyed(server, "c.add", "k", "bot-key")
+
+    assert first.status_code == 200
+    assert outcome.is_accepted
+    assert (second.status_code, second.json()["code"]) == (status, code)
+
+
+async def test_a_wait_for_people_ends_with_who_waits() -> None:
+    async with served(COUNTS) as server:
+        with pytest.raises(httpx.ReadTimeout):
+            await server.client.post(
+                "/v1/tools/t.pay/call?wait=1m",
+                json={"arguments": {"to": "a", "amount": 1}},
+                headers={"Idempotency-Key": "k"},
+                timeout=0.5,
+            )
+        await asyncio.sleep(2.5)
+        again = await keyed(server, "t.pay", "k", to="a", amount=1)
+
+    assert again.status_code == 202
+
+
+async def test_not_everybody_can_wait_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(subject, "_MOST_WAITING", 0)
+    async with served(COUNTS) as server:
+        reply = await server.post(
+            "/v1/tools/t.pay/call?wait=1m", {"arguments": {"to": "a", "amount": 1}}
+        )
+
+    assert reply.status_code == 202

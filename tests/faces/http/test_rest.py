@@ -59,7 +59,7 @@ async def test_tools_are_listed_filtered_and_shown() -> None:
 
 async def test_who_may_not_approve_learns_of_nobody_who_may() -> None:
     async with served(KNOWN) as server:
-        id_ = await paused(server, "bot-key")
+        id_ = await paused(server, "bot-key", to="zed")
         before = await server.get(f"/v1/approvals/{id_}", "bot-key")
         listed = await server.get("/v1/approvals", "bot-key")
         said = {"decision": "approve", "note": "as agreed"}

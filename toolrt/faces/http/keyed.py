@@ -7,8 +7,10 @@ starts: also where whoever made it has hung up. A call that did not run leaves i
 import asyncio
 import re
 import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from pydantic_core import to_json
 from starlette.requests import Request
@@ -19,25 +21,27 @@ from toolrt.core import logs
 from toolrt.core.calls import Caller
 from toolrt.core.results import ToolResult
 from toolrt.faces.http.bodies import WaitQuery, asked
-from toolrt.faces.http.calling import CALL, arguments_of, document_of
-from toolrt.faces.http.problems import ProblemError, refused
-from toolrt.faces.http.site import Site, body_of, caller_of, head_of
-from toolrt.faces.http.wire import json_object
+from toolrt.faces.http.calling import CALL, GONE, arguments_of, document_of
+from toolrt.faces.http.looking import unknown
+from toolrt.faces.http.problems import ProblemError, forbidden, of_failure, refused
+from toolrt.faces.http.site import Site, answered, body_of, caller_of, head_of
+from toolrt.faces.http.wire import ClientGoneError, Scope, json_object
 from toolrt.pipeline.asking import sensitive_of
+from toolrt.pipeline.stages.authorize import denial
 from toolrt.schemas.canonical import canonical_json
 from toolrt.stores.base import StoreError
-from toolrt.stores.idempotency import KeyedCall
-
-if TYPE_CHECKING:
-    from toolrt.stores.idempotency import Found
+from toolrt.stores.idempotency import Found, KeyedCall
 
 KEY: Final = b"idempotency-key"
 _KEYS: Final = re.compile(rb"[!-~]{1,255}")
 _MOST_BYTES: Final = 1 << 20
 _MOST_WAIT_S: Final = 600.0
 _LOOK_S: Final = 0.1
+_GONE_S: Final = 1.0
 _PATIENCE_S: Final = 30.0
-_LEASE_S: Final = 900.0
+_LEASE_S: Final = 60.0
+_RENEW_S: Final = 15.0
+_MOST_WAITING: Final = 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +52,12 @@ class _Wanted:
     arguments: Any
     caller: Caller
     wait_s: float
+    scope: Scope
+
+    @property
+    def is_gone(self) -> bool:
+        """Whether nobody is there any more to be answered."""
+        return GONE in self.scope
 
 
 def routes(site: Site) -> list[Route]:
@@ -58,7 +68,8 @@ def routes(site: Site) -> list[Route]:
         wait_s = asked(WaitQuery, request.query_params).wait or 0.0
         arguments = arguments_of(json_object(await body_of(request)))
         caller = caller_of(request)
-        wanted = _Wanted(request.path_params["name"], arguments, caller, min(wait_s, _MOST_WAIT_S))
+        name, wait_s = request.path_params["name"], min(wait_s, _MOST_WAIT_S)
+        wanted = _Wanted(name, arguments, caller, wait_s, request.scope)
         key = head_of(request).get(KEY)
         if key is None:
             request.scope[CALL] = True
@@ -74,21 +85,44 @@ class _Calls:
     def __init__(self, site: Site) -> None:
         self._site = site
         self._store = site.runtime.keyed_calls
-        self._running: set[asyncio.Task[Response]] = set()
+        self._running: dict[asyncio.Task[Response], KeyedCall] = {}
+        self._waiting = 0
 
     async def made(self, wanted: _Wanted) -> ToolResult:
-        """The call; where it pauses, once people have decided or the time for that is over."""
+        """The call; where it pauses, once people have decided, the time for that is over, or nobody
+        waits any more. Beyond so many that wait nobody does.
+        """
         runtime = self._site.runtime
         result = await runtime.call(wanted.tool, wanted.arguments, wanted.caller)
         ends = asyncio.get_running_loop().time() + wanted.wait_s
         while wanted.wait_s and result.pause is not None:
-            left_s = ends - asyncio.get_running_loop().time()
-            record = await runtime.approvals.wait(result.pause.approval_id, max(0.0, left_s))
-            if record.state == "pending":
+            if not await self._is_decided(result.pause.approval_id, ends, wanted):
                 return result
             brought = wanted.caller if wanted.caller.credentials else None
             result = await runtime.approvals.run(result.pause.approval_id, brought)
         return result
+
+    async def _is_decided(self, id_: str, ends: float, wanted: _Wanted) -> bool:
+        """Whether people have decided by then, in seconds of the loop."""
+        loop, approvals = asyncio.get_running_loop(), self._site.runtime.approvals
+        with self._place() as is_free:
+            while True:
+                left_s = max(0.0, ends - loop.time()) if is_free else 0.0
+                record = await approvals.wait(id_, min(left_s, _GONE_S))
+                if record.state != "pending":
+                    return True
+                if left_s <= _GONE_S or wanted.is_gone:
+                    return False
+
+    @contextmanager
+    def _place(self) -> Iterator[bool]:
+        """A place among those that wait; whether there was one."""
+        is_free = self._waiting < _MOST_WAITING
+        self._waiting += 1
+        try:
+            yield is_free
+        finally:
+            self._waiting -= 1
 
     def response(self, result: ToolResult, caller: Caller) -> Response:
         """The answer that a result is. Raises ProblemError for a call that was refused."""
@@ -107,15 +141,17 @@ class _Calls:
             message = "Idempotency-Key has 1 to 255 characters of ASCII, and no spaces"
             raise ProblemError(400, "bad-request", message, hint="send a UUID")
         call, owner = self._call(wanted, key), secrets.token_hex(16)
-        found = await self._begun(call, owner, _LEASE_S + wanted.wait_s)
+        found = await self._begun(call, owner, wanted)
         if found.standing != "begun":
-            return _answered(found)
+            response = _answered(found)
+            await self._check_still(wanted)
+            return response
         if found.is_again and not self._may_repeat(wanted.tool):
             await self._store.leave_open(call, owner)
             raise _unknown()
         task = asyncio.create_task(self._kept(wanted, call, owner))
-        self._running.add(task)
-        task.add_done_callback(self._running.discard)
+        self._running[task] = call
+        task.add_done_callback(self._running.pop)
         return await asyncio.shield(task)
 
     def _call(self, wanted: _Wanted, key: bytes) -> KeyedCall:
@@ -129,26 +165,60 @@ class _Calls:
         entry = self._site.runtime.snapshot.tools.get(tool)
         return entry is not None and entry.may_repeat
 
-    async def _begun(self, call: KeyedCall, owner: str, lease_s: float) -> "Found":
-        """How the key stands; a call that runs is waited for."""
+    async def _check_still(self, wanted: _Wanted) -> None:
+        """Raise ProblemError where the call could not be made now: what came of it before is for
+        who still sees the tool, and whom nothing keeps from it.
+        """
+        runtime, caller = self._site.runtime, wanted.caller
+        if "call" not in caller.may:
+            raise forbidden(f"{caller.principal} may not call tools")
+        seen = await answered(runtime.explain(wanted.tool, wanted.arguments, caller))
+        if seen.is_hidden:
+            raise ProblemError.of(unknown(runtime, wanted.tool, caller))
+        if seen.decision.verdict == "deny":
+            raise of_failure(denial(wanted.tool, seen.decision))
+
+    async def _begun(self, call: KeyedCall, owner: str, wanted: _Wanted) -> Found:
+        """How the key stands; a call that runs is waited for. Raises ClientGoneError."""
         ends = asyncio.get_running_loop().time() + _PATIENCE_S
-        while True:
-            found = await self._store.begin(call, owner, lease_s)
-            if found.standing != "running" or asyncio.get_running_loop().time() >= ends:
-                return found
-            await asyncio.sleep(_LOOK_S)
+        with self._place() as is_free:
+            while True:
+                found = await self._standing(call, owner)
+                is_late = asyncio.get_running_loop().time() >= ends
+                if found.standing != "running" or is_late or not is_free:
+                    return found
+                await asyncio.sleep(_LOOK_S)
+                if wanted.is_gone:
+                    raise ClientGoneError
+
+    async def _standing(self, call: KeyedCall, owner: str) -> Found:
+        """How the key stands. What runs here runs, whatever the store says of its lease."""
+        if call in self._running.values():
+            return Found("running")
+        return await self._store.begin(call, owner, _LEASE_S)
 
     async def _kept(self, wanted: _Wanted, call: KeyedCall, owner: str) -> Response:
         """Make the call, and keep what came of it. Raises ProblemError."""
         result: ToolResult | None = None
+        holding = asyncio.create_task(self._held(call, owner))
         try:
             result = await self.made(wanted)
             return self.response(result, wanted.caller)
         finally:
+            holding.cancel()
             try:
                 await asyncio.shield(self._end(wanted, call, owner, result))
             except StoreError as error:
                 logs.BUGS.warning("the end of a keyed call is not kept: %s", error.message)
+
+    async def _held(self, call: KeyedCall, owner: str) -> None:
+        """Let all others know that the call still runs; never ends."""
+        while True:
+            await asyncio.sleep(_RENEW_S)
+            try:
+                await self._store.renew(call, owner, _LEASE_S)
+            except StoreError as error:
+                logs.BUGS.warning("the lease of a keyed call is not renewed: %s", error.message)
 
     async def _end(
         self, wanted: _Wanted, call: KeyedCall, owner: str, result: ToolResult | None
@@ -169,7 +239,7 @@ class _Calls:
         return body if len(body) <= _MOST_BYTES else None
 
 
-def _answered(found: "Found") -> Response:
+def _answered(found: Found) -> Response:
     """What a key that is taken is answered with. Raises ProblemError where that is no result."""
     if found.standing == "running":
         headers = [(b"retry-after", b"1")]

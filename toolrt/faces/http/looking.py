@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 from toolrt.catalog.snapshot import ToolEntry
 from toolrt.core.calls import Caller, Invocation
 from toolrt.core.clock import SystemClock
-from toolrt.pipeline.stages.find import visible
+from toolrt.core.errors import RefusedError
+from toolrt.pipeline.stages.find import unknown_tool, visible
 
 if TYPE_CHECKING:
     from toolrt.runtime import Runtime
@@ -38,6 +39,12 @@ def seen_tools(runtime: "Runtime", caller: Caller) -> Iterator[Seen]:
 def seen_tool(runtime: "Runtime", name: str, caller: Caller) -> Seen | None:
     """The same, of one tool."""
     return next((each for each in seen_tools(runtime, caller) if each.entry.name == name), None)
+
+
+def unknown(runtime: "Runtime", name: str, caller: Caller) -> RefusedError:
+    """What is said of a name that `caller` knows no tool by."""
+    looking = Invocation("", "", {}, caller, _CLOCK, 0.0, 0.0)
+    return unknown_tool(runtime.snapshot, name, looking)
 
 
 def tool_document(seen: Seen, caller: Caller) -> dict[str, Any]:
