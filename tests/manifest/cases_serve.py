@@ -108,6 +108,9 @@ CASES = [
     Later("project.identities.token_hash",
         file("identities: [{token_hash: §a-key-and-not-its-hash, principal: ada}]", FILE),
         "token_hash", "constant-credential"),
+    Later("project.identities.token_hash",
+        file(f"identities: [{{token_hash: §sha256:{sha256(b'').hexdigest()}, principal: ada}}]", FILE),
+        "token_hash", "constant-credential"),
     Works("project.identities.claim", _jwt(f"issuer: https://login, audience: us, {JWT}") | file(
         "identities: [{claim: {team: «blue¦red»}, principal: ada}]\n"
         f"serve: {{auth: {{jwt: {{issuer: https://login, audience: us, {JWT}}}}}}}", FILE),
@@ -144,6 +147,10 @@ CASES = [
         "https://a.example", "no-credentials"),
     Wrong("project.serve.hosts", file("serve: {hosts: §a}", FILE)),
     Wrong("project.serve.origins", file("serve: {origins: §a}", FILE)),
+    Wrong("project.serve.hosts", file("serve: {hosts: §['*.example']}", FILE), "invalid-value"),
+    Wrong("project.serve.origins", file("serve: {origins: §['null']}", FILE), "invalid-value"),
+    Wrong("project.serve.origins", file("serve: {origins: §['*']}", FILE), "invalid-value"),
+    Wrong("project.serve.origins", file("serve: {origins: §['https://*.example']}", FILE), "invalid-value"),
     Wrong("project.serve.auth", file("serve: {auth: §token}", FILE)),
     Wrong("project.serve.auth.required", file("serve: {auth: {required: §maybe}}", FILE)),
     Wrong("project.serve.auth.jwt", file("serve: {auth: {§jwt: {issuer: a, audience: b}}}", FILE),

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from hashlib import sha256
 from typing import Any, Final
 
 from toolrt.core.faults import Fault, Path
@@ -12,6 +13,7 @@ from toolrt.loading.loader import LoadedFiles
 from toolrt.schemas.phrases import visible
 
 _SHORTEST_KEY: Final = 16
+_OF_NOTHING: Final = sha256(b"").hexdigest()
 _HASH: Final = re.compile(r"(?:sha256:)?[0-9a-fA-F]{64}")
 
 
@@ -52,15 +54,21 @@ def _of_constants(value: Any, path: Path) -> Iterator[Fault]:
 def _of_keys(files: LoadedFiles) -> Iterator[Fault]:
     """What is long enough for a key, and stands where its hash belongs."""
     for number, each in enumerate(files.project.identities):
-        if each.token_hash is None or len(each.token_hash) < _SHORTEST_KEY:
-            continue
-        if not _HASH.fullmatch(each.token_hash):
-            message = (
-                "`token_hash` is no SHA-256: nobody can come in with it; is it the key itself?"
-            )
+        message = _wrong_with(each.token_hash)
+        if message is not None:
             hint = "write what `printf %s KEY | sha256sum` prints, and make a new key"
             path = ("identities", number, "token_hash")
             yield Fault("constant-credential", message, path, hint, severity="warning")
+
+
+def _wrong_with(hash_: str | None) -> str | None:
+    if hash_ is None or len(hash_) < _SHORTEST_KEY:
+        return None
+    if not _HASH.fullmatch(hash_):
+        return "`token_hash` is no SHA-256: nobody can come in with it; is it the key itself?"
+    if hash_.lower().endswith(_OF_NOTHING):
+        return "`token_hash` is that of an empty key: nobody can come in with it"
+    return None
 
 
 def _of_server(files: LoadedFiles) -> Iterator[Fault]:

@@ -112,6 +112,26 @@ class Serve(Written):
     origins: list[str] = Field(default_factory=list)
     auth: ServeAuth | None = None
 
+    @field_validator("hosts")
+    @classmethod
+    def _are_names(cls, hosts: list[str]) -> list[str]:
+        """A name of anybody's would let every page in that has one."""
+        for host in hosts:
+            if not re.fullmatch(r"[^\s*/?#@]+", host):
+                message = "`{host}` is no name of a host: write it whole, such as tools.example"
+                raise PydanticCustomError("bad_host", message, {"host": host})
+        return hosts
+
+    @field_validator("origins")
+    @classmethod
+    def _are_origins(cls, origins: list[str]) -> list[str]:
+        """`null` is what a page says that nobody knows, and there is no `*`."""
+        for origin in origins:
+            if not re.fullmatch(r"[a-z][a-z0-9+.-]*://[^\s*/?#@]+/?", origin, re.IGNORECASE):
+                message = "`{origin}` is no origin: write it whole, such as https://app.example"
+                raise PydanticCustomError("bad_origin", message, {"origin": origin})
+        return origins
+
     @field_validator("public_url")
     @classmethod
     def _is_whole(cls, url: str | None) -> str | None:

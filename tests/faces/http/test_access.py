@@ -1,7 +1,9 @@
 """Who calls over HTTP (X4-X6): keys, signed tokens, and nobody in particular."""
 
+import asyncio
 import json
 import time
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +16,9 @@ from served import FILES, PEOPLE, START_KEY, hash_of, served
 
 pytestmark = pytest.mark.anyio
 KNOWN = {**FILES, "toolrt.yaml": PEOPLE}
+HELLO = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
+    "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}}  # fmt: skip
+HELLO_HEAD = {"accept": "application/json, text/event-stream"}
 ISSUER, AUDIENCE = "https://login.example", "toolrt"
 
 
@@ -123,6 +128,66 @@ async def test_a_key_that_is_taken_away_counts_no_more() -> None:
     assert [before.status_code, after.status_code, new.status_code] == [200, 401, 200]
 
 
+@pytest.mark.parametrize(
+    ("path", "more"), [("/v1/events", {}), ("/mcp", {"accept": "text/event-stream"})]
+)
+async def test_what_streams_ends_with_the_key_it_was_asked_for_with(
+    path: str, more: dict[str, str]
+) -> None:
+    async with served(KNOWN) as server:
+        headers = {"Authorization": "Bearer bot-key", **more}
+        if path == "/mcp":
+            told = await server.client.post("/mcp", json=HELLO, headers=headers | HELLO_HEAD)
+            headers["mcp-session-id"] = told.headers["mcp-session-id"]
+        async with server.client.stream("GET", path, headers=headers) as stream:
+            chunks = stream.aiter_raw()
+            first = await anext(chunks)
+            people = PEOPLE.replace(hash_of("bot-key"), hash_of("new-key"))
+            (server.runtime.project / "toolrt.yaml").write_text(people)
+            outcome = await server.runtime.reload("test", accept_loss=True)
+            rest = await asyncio.wait_for(_all(chunks), 5)
+
+    assert outcome.is_accepted
+    assert first.startswith(b": ")
+    assert b"data:" not in rest
+
+
+async def test_a_client_that_listens_is_let_go_with_its_key() -> None:
+    meta = {"io.modelcontextprotocol/protocolVersion": "2026-07-28",
+            "io.modelcontextprotocol/clientCapabilities": {}}  # fmt: skip
+    params = {"notifications": {"toolsListChanged": True}, "_meta": meta}
+    body = {"jsonrpc": "2.0", "id": 1, "method": "subscriptions/listen", "params": params}
+    headers = {"Authorization": "Bearer bot-key", "mcp-method": "subscriptions/listen",
+               "mcp-protocol-version": "2026-07-28", **HELLO_HEAD}  # fmt: skip
+    async with served(KNOWN) as server:
+        async with server.client.stream("POST", "/mcp", json=body, headers=headers) as stream:
+            chunks = stream.aiter_raw()
+            first = await anext(chunks)
+            people = PEOPLE.replace(hash_of("bot-key"), hash_of("new-key"))
+            (server.runtime.project / "toolrt.yaml").write_text(people)
+            await server.runtime.reload("test", accept_loss=True)
+            rest = await asyncio.wait_for(_all(chunks), 5)
+
+    assert b"acknowledged" in first
+    assert b"list_changed" not in rest
+
+
+async def _all(chunks: AsyncIterator[bytes]) -> bytes:
+    return b"".join([each async for each in chunks])
+
+
+async def test_a_server_that_gets_another_name_by_a_reload_wants_to_know_who_calls() -> None:
+    async with served() as server:
+        before = await server.call("t.add", a=1)
+        (server.runtime.project / "toolrt.yaml").write_text("serve: {hosts: [tools.example.com]}\n")
+        outcome = await server.runtime.reload("test", accept_loss=True)
+        nobody = await server.call("t.add", a=1)
+        known = await server.call("t.add", START_KEY, a=1)
+
+    assert outcome.is_accepted
+    assert [each.status_code for each in (before, nobody, known)] == [200, 401, 200]
+
+
 async def test_lists_are_those_of_the_caller() -> None:
     rules = """
         rules:
@@ -227,6 +292,17 @@ async def test_x4_a_token_for_others_or_of_others_is_401(
     assert reply.status_code == 401
     assert why in reply.json()["detail"]
     assert 'error="invalid_token"' in reply.headers["www-authenticate"]
+
+
+@pytest.mark.parametrize("claims", [{"exp": 10**400}, {"nbf": 10**400}, {"iat": 10**400}])
+async def test_a_token_of_odd_times_is_no_bug(signing: Any, claims: dict[str, Any]) -> None:
+    key, jwks = signing
+    async with served(
+        {**FILES, "toolrt.yaml": project_of("keys.json"), "keys.json": json.dumps(jwks)}
+    ) as server:
+        reply = await server.call("t.add", token(key, **claims), a=1)
+
+    assert reply.status_code == 401
 
 
 async def test_tokens_without_or_with_another_signature_are_401(signing: Any) -> None:

@@ -4,7 +4,7 @@ import asyncio
 from contextlib import suppress
 
 import pytest
-from served import FILES, served
+from served import FILES, START_KEY, bearer, served
 
 from toolrt.core.hosts import is_loopback, name_of
 from toolrt.faces.http.connection import Connection
@@ -48,15 +48,30 @@ async def test_h121_h122_others_names_and_pages_are_refused(
 
 
 @pytest.mark.anyio
+@pytest.mark.parametrize(
+    "host",
+    [b"localhost:@evil", b"localhost:1.evil.com", b"[::1]evil.com", b"localhost:1:2",
+     b"localhost/evil", b"evil@localhost", b"localhost..", b"[::1", b":80"],
+)  # fmt: skip
+async def test_h121_a_host_that_only_begins_like_ours_is_refused(host: bytes) -> None:
+    async with served() as server:
+        reply = await server.raw(
+            b"GET /v1/tools HTTP/1.1\r\nHost: %b\r\nConnection: close\r\n\r\n" % host
+        )
+
+    assert status(reply) in {400, 403}
+
+
+@pytest.mark.anyio
 async def test_pages_of_its_own_and_those_that_are_named_may_call() -> None:
     project = "serve: {origins: ['https://app.example'], hosts: [tools.internal]}"
     async with served({**FILES, "toolrt.yaml": project}) as server:
         own = f"http://127.0.0.1:{server.port}"
-        origins = [own, "https://app.example"]
-        replies = [await server.client.get("/v1/tools", headers={"Origin": o}) for o in origins]
-        named = await server.client.get("/v1/tools", headers={"Host": "tools.internal:99"})
+        heads = [{"Origin": own}, {"Origin": "https://app.example"}, {"Host": "tools.internal:99"}]
+        server.client.headers.update(bearer(START_KEY))
+        replies = [await server.client.get("/v1/tools", headers=each) for each in heads]
 
-    assert [each.status_code for each in (*replies, named)] == [200, 200, 200]
+    assert [each.status_code for each in replies] == [200, 200, 200]
 
 
 @pytest.mark.anyio

@@ -130,7 +130,7 @@ async def test_a_call_that_runs_keeps_its_key_however_long_it_takes(
     async with served(COUNTS) as server:
         running = asyncio.create_task(keyed(server, "c.add", "k", seconds=1.5))
         await asyncio.sleep(1.0)
-        [beside] = [each for each in subject.routes(server.site)]  # another worker of the store
+        [beside] = subject.routes(server.site)  # another worker of the store
         calls: Any = beside.endpoint.__closure__[0].cell_contents  # type: ignore[attr-defined]
         wanted = subject._Wanted("c.add", {"seconds": 1.5}, subject.Caller(), 0.0, {})
         found = await calls._standing(calls._call(wanted, b"k"), "other")
@@ -154,18 +154,19 @@ async def test_what_runs_here_is_never_taken_for_dead(monkeypatch: pytest.Monkey
 
 
 @pytest.mark.parametrize(
-    ("rule", "status", "code"),
-    [("decision: deny", 403, "denied"), ("decision: deny\n  hide: true", 404, "unknown-tool")],
+    ("condition", "status", "code"),
+    [("args.seconds < 1.0", 403, "denied"), ("true", 404, "unknown-tool")],
 )
 async def test_what_came_before_is_for_who_may_still_call(
-    rule: str, status: int, code: str
+    condition: str, status: int, code: str
 ) -> None:
     files = {**COUNTS, "toolrt.yaml": PEOPLE}
     async with served(files) as server:
         first = await keyed(server, "c.add", "k", "bot-key")
         path = server.runtime.project / "policies.d" / "p.yaml"
         path.parent.mkdir(exist_ok=True)
-        path.write_text(f"rules:\n- id: no\n  tools: [c.add]\n  {rule}\n")
+        rule = f"{{id: no, decide: deny, tools: [c.add], when: '{condition}'}}"
+        path.write_text(f"rules: [{rule}]\ndefault: allow\n")
         outcome = await server.runtime.reload("test")
         second = await keyed(server, "c.add", "k", "bot-key")
 

@@ -69,6 +69,7 @@ async def test_a_deep_first_line_leaves_the_server_up(folder):
 async def test_calling_off_what_is_no_id_calls_off_nothing_over_stdio(folder):
     async with started(project(folder)) as server:
         await server.greet()
+        server.send("tools/call", {"name": "slow", "arguments": {"seconds": 0.3}}, 2)
         for id_ in ([], {}, None, True, 1.5, ["x"]):
             server.send("notifications/cancelled", {"requestId": id_})
         odd = json.dumps(
@@ -81,16 +82,19 @@ async def test_calling_off_what_is_no_id_calls_off_nothing_over_stdio(folder):
         status, rest = await server.ended()
 
     assert answer["result"] == {}
-    assert (status, rest) == (0, [])
+    assert (status, [each["id"] for each in rest if "id" in each]) == (0, [2])
 
 
 @NO_IDS
 async def test_calling_off_what_is_no_id_calls_off_nothing_over_http(folder, id_):
     async with served(project(folder)) as site, client(site.url, "handshake") as raw:
+        running = asyncio.ensure_future(raw.call("slow", {"seconds": 0.1}))
+        await asyncio.sleep(0.1)
         status = await raw.tell("notifications/cancelled", {"requestId": id_})
-        called_off = await raw.tell("notifications/cancelled")
+        result = (await running).result
 
-    assert (status, called_off) == (202, 202)
+    assert status == 202
+    assert result["content"][0]["text"] == "done"
 
 
 @pytest.mark.parametrize("id_", ["1e999", "-1e999", "1E400"])

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from toolrt.core.calls import MAY_CALL, Caller
 from toolrt.core.errors import ProjectError
+from toolrt.core.hosts import reached
 from toolrt.core.redaction import Secret
-from toolrt.faces.http.problems import forbidden, unauthorized
+from toolrt.faces.http.problems import ProblemError, forbidden, unauthorized
 from toolrt.faces.http.wire import Head
 from toolrt.manifest.project import Identity, Jwt, ProjectFile
 from toolrt.pipeline.gateway import ANONYMOUS
@@ -86,6 +87,15 @@ class Access:
             return None
         return known.caller if not self._credentials else self._whole(known, head)
 
+    async def is_still(self, head: Head, caller: Caller) -> bool:
+        """Whether a request that goes on is still from who sent it, with no less rights."""
+        try:
+            now = await self.caller(head)
+        except ProblemError:
+            return False
+        is_same = (now.principal, now.tenant) == (caller.principal, caller.tenant)
+        return is_same and now.may >= caller.may
+
     async def of_key(self, key: str) -> Known:
         """Who logs in with a key or a token. Raises ProblemError."""
         return await self._proven(b"Bearer " + key.strip().encode())
@@ -104,7 +114,9 @@ class Access:
         self._seen = {}
         serve = written.serve
         auth = serve.auth if serve is not None else None
-        self.is_open = self.starting.is_local and not (auth is not None and auth.required)
+        names = serve.hosts if serve is not None else ()
+        is_local = self.starting.is_local and reached(self.starting.host, None, names) is None
+        self.is_open = is_local and not (auth is not None and auth.required)
         self._credentials = written.credentials
         operator = self.starting.operator(written.identities)
         self._keys: dict[str, Caller] = {_hash(self.starting.key.encode()): operator}

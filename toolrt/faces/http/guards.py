@@ -4,6 +4,7 @@ Names of hosts keep pages of others from reaching a server on loopback by a name
 keep their scripts from calling it. Both are lists of what may be: there is no `*`.
 """
 
+import re
 from collections.abc import Iterable, Sequence
 from typing import Final
 from urllib.parse import urlsplit
@@ -19,6 +20,8 @@ _ONCE: Final = frozenset(
 )  # fmt: skip
 _EVERYWHERE: Final = frozenset({"0.0.0.0", "[::]", "::", ""})  # noqa: S104 - refused as names
 _MOST_KNOWN = 64
+_HOST: Final = re.compile(r"(\[[0-9a-f:.]+\]|[^\s:/?#@\[\]]*[^\s:/?#@\[\].]\.?)(:\d{0,5})?")
+"""RFC 3986, section 3.2, as far as names that can be ours are written."""
 
 
 def head_of(headers: Sequence[tuple[bytes, bytes]]) -> Head:
@@ -63,7 +66,8 @@ class Guards:
     def _check_host(self, host: bytes | None) -> None:
         if host is None:
             raise ProblemError(400, "bad-request", "there is no Host", hint="send a Host header")
-        if name_of(host.decode("latin-1")) not in self._names:
+        written = host.decode("latin-1").lower()
+        if not _HOST.fullmatch(written) or name_of(written) not in self._names:
             hint = "`serve: {hosts: […]}` of toolrt.yaml names the hosts that this server has"
             raise ProblemError(403, "wrong-host", "this server has another name", hint=hint)
         if len(self._known) < _MOST_KNOWN:

@@ -5,9 +5,10 @@ calls, who may approve or `admin` those of their tenant.
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from contextlib import aclosing
 from datetime import datetime
+from functools import partial
 from typing import Any, Final
 
 from pydantic import TypeAdapter, ValidationError
@@ -28,6 +29,7 @@ from toolrt.policy.identities import reach_of
 
 _WHAT: Final = "the journal"
 _BEAT_S: Final = 15.0
+_LOOK_S: Final = 1.0
 _MOST_STREAMS: Final = 64
 _DURATION: Final[TypeAdapter[float]] = TypeAdapter(Duration)
 _STREAM: Final = {"cache-control": "no-store", "x-accel-buffering": "no"}
@@ -64,7 +66,7 @@ def routes(site: Site) -> list[Route]:
     async def events(request: Request) -> Response:
         query = asked(EventsQuery, request.query_params)
         wanted = Filter(tool=query.tool, kinds=frozenset([query.kind]) if query.kind else None)
-        return streams.opened(_records(site, request), wanted)
+        return streams.opened(request, wanted)
 
     return [
         Route("/v1/calls", listed),
@@ -158,18 +160,22 @@ class _Streams:
         self._site = site
         self._open = 0
 
-    def opened(self, records: Records, wanted: Filter) -> Response:
+    def opened(self, request: Request, wanted: Filter) -> Response:
         """A stream of what is recorded. Raises ProblemError where too many listen."""
         if self._open >= _MOST_STREAMS:
             raise ProblemError(503, "unavailable", "too many listen already", hint="try later")
-        return StreamingResponse(self._events(records, wanted), 200, _STREAM, "text/event-stream")
+        events = _records(self._site, request).tail(wanted)
+        is_still = partial(self._site.access.is_still, head_of(request), caller_of(request))
+        return StreamingResponse(self._events(events, is_still), 200, _STREAM, "text/event-stream")
 
-    async def _events(self, records: Records, wanted: Filter) -> AsyncIterator[bytes]:
+    async def _events(
+        self, entries: AsyncIterator[Entry], is_still: Callable[[], Awaitable[bool]]
+    ) -> AsyncIterator[bytes]:
         self._open += 1
         ending = asyncio.create_task(self._site.draining.wait())
         try:
             yield b": listening\n\n"
-            async with aclosing(_beating(records.tail(wanted), ending)) as events:
+            async with aclosing(_beating(entries, ending, is_still)) as events:
                 async for event in events:
                     yield event
         finally:
@@ -178,20 +184,30 @@ class _Streams:
 
 
 async def _beating(
-    entries: AsyncIterator[Entry], ending: asyncio.Task[bool]
+    entries: AsyncIterator[Entry],
+    ending: asyncio.Task[bool],
+    is_still: Callable[[], Awaitable[bool]],
 ) -> AsyncGenerator[bytes, None]:
-    """Each entry as an event, and a sign of life where there is none, until the end."""
+    """Each entry as an event, and a sign of life where there is none, until the end, or until who
+    listens may not any more.
+    """
     following: asyncio.Task[Entry] | None = None
+    silent_s = 0.0
     try:
         while not ending.done():
             following = following or asyncio.create_task(_next(entries))
             wanted: set[asyncio.Task[Any]] = {following, ending}
-            await asyncio.wait(wanted, timeout=_BEAT_S, return_when=asyncio.FIRST_COMPLETED)
-            if not following.done():
-                yield b": still here\n\n"
+            await asyncio.wait(wanted, timeout=_LOOK_S, return_when=asyncio.FIRST_COMPLETED)
+            if not await is_still():
+                return
+            if following.done():
+                yield _event(following.result())
+                following, silent_s = None, 0.0
                 continue
-            yield _event(following.result())
-            following = None
+            silent_s += _LOOK_S
+            if silent_s >= _BEAT_S:
+                yield b": still here\n\n"
+                silent_s = 0.0
     finally:
         if following is not None:
             following.cancel()

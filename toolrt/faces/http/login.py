@@ -54,7 +54,7 @@ class _Pages:
         self._visits = Sessions(site.secret, "toolrt-visit", is_secure=is_secure)
 
     def known(self, work: Work) -> Callable[[Request], Awaitable[Response]]:
-        """Does `work` for somebody who is logged in, and sends everybody else to do so."""
+        """Does `work` for somebody who is logged in and may approve, and sends who is not to do so."""
 
         async def endpoint(request: Request) -> Response:
             session = self._sessions.read(head_of(request))
@@ -63,6 +63,7 @@ class _Pages:
                 path = request.url.path
                 return self._login_page(path if request.method == "GET" else _HOME, 401)
             try:
+                _check_decides(caller)
                 return await work(request, session, caller)
             except CallError as error:
                 return _message(ProblemError.of(error))
@@ -149,6 +150,15 @@ async def form_of(request: Request) -> Form:
     except ValueError as error:
         raise ProblemError(400, "bad-request", "this is no form") from error
     return dict(pairs)
+
+
+def _check_decides(caller: Caller) -> None:
+    """Raise ProblemError for who may not approve: the pages name those who may."""
+    if "approve" not in caller.may:
+        hint = (
+            "`may: [approve]` of an identity in toolrt.yaml lets somebody; /login takes another key"
+        )
+        raise forbidden(f"{caller.principal} may decide nothing here", hint)
 
 
 def _safe(next_: str) -> str:

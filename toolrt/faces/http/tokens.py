@@ -54,8 +54,11 @@ class Tokens:
                 leeway=_LEEWAY_S,
                 options={"require": _NEEDED},
             )
+            float(claims["exp"])
         except jwt.PyJWTError as error:
             raise _bad(_why(error)) from None
+        except (OverflowError, ValueError, TypeError, RecursionError):  # of numbers and depths
+            raise _bad("it is no token of that kind") from None
         return claims
 
     async def _key(self, kid: str | None) -> PyJWK:

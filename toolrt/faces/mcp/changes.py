@@ -5,7 +5,7 @@ told, and every modern client that listens for it.
 """
 
 import asyncio
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from toolrt.faces.mcp import eras
@@ -24,6 +24,7 @@ _KINDS: Mapping[str, str] = {
     "resourcesListChanged": "notifications/resources/list_changed",
 }
 _MOST_URIS = 1000
+_LONGEST_URI = 4096
 
 
 class Listener:
@@ -71,9 +72,10 @@ class Changes:
             raise Wrong(INVALID_PARAMS, "`params.notifications` must be an object")
         asked = [name for name in _KINDS if wanted.get(name) is True]
         uris = wanted.get("resourceSubscriptions") or []
-        if type(uris) is not list or len(uris) > _MOST_URIS:
-            raise Wrong(INVALID_PARAMS, "`resourceSubscriptions` must be a list of URIs")
-        listener = Listener(peer, message.id, asked, map(str, uris))
+        if type(uris) is not list or len(uris) > _MOST_URIS or not all(map(_is_uri, uris)):
+            why = f"`resourceSubscriptions` must be a list of URIs, {_MOST_URIS} at most"
+            raise Wrong(INVALID_PARAMS, why)
+        listener = Listener(peer, message.id, asked, uris)
         agreed: dict[str, Any] = dict.fromkeys(asked, True)
         if uris:
             agreed["resourceSubscriptions"] = list(uris)
@@ -105,6 +107,12 @@ class Changes:
             for listener in list(self._listeners):
                 if uri in listener.uris:
                     listener.tell("notifications/resources/updated", {"uri": uri})
+
+    async def keep_only(self, is_wanted: Callable[[Peer], Awaitable[bool]]) -> None:
+        """End the streams of clients that are not wanted any more."""
+        for listener in list(self._listeners):
+            if not await is_wanted(listener.peer) and not listener.ended.done():
+                listener.ended.set_result(None)
 
     def close(self) -> None:
         """Tell nobody any more; may be done again."""
@@ -140,6 +148,20 @@ class Changes:
         if before != self._epoch:
             self.tell("toolsListChanged")
         self._look_later()
+
+
+def watch(watched: set[str], uri: str) -> None:
+    """Add a URI to those that a session watches. Raises Wrong."""
+    if not _is_uri(uri):
+        raise Wrong(INVALID_PARAMS, f"`params.uri` is longer than {_LONGEST_URI} characters")
+    if len(watched) >= _MOST_URIS and uri not in watched:
+        why = f"{_MOST_URIS} resources are watched already: unsubscribe from some"
+        raise Wrong(INVALID_PARAMS, why)
+    watched.add(uri)
+
+
+def _is_uri(value: object) -> bool:
+    return isinstance(value, str) and len(value) <= _LONGEST_URI
 
 
 def _prints(protocol: "Protocol") -> tuple[Mapping[str, Any], Mapping[str, Any], Mapping[str, Any]]:

@@ -26,6 +26,8 @@ _PROJECT = ("toolrt.yaml", "tools.d")
 _CHUNK = 256 * 1024
 _MOST = 16 * 1024 * 1024
 _STDIN = 0
+_LONGEST, _DEEPEST, _LARGE = 64 * 1024, 32, 2**53
+_LONGEST_ID = 256
 
 Kept = Mapping[str, Any]
 """What was told: `initialize` without its version, `discover`, `tools` by era; of which `files`."""
@@ -143,21 +145,49 @@ def _answer(line: bytes, kept: Kept, told: Told) -> bytes | None:
     """The answer to a line, empty where none is due; None where it is not for here."""
     if not line.strip():
         return b""
-    try:
-        message = json.loads(line)
-    except ValueError:
-        return None
+    message = _surely_whole(line)
     if type(message) is not dict or message.get("jsonrpc") != "2.0":
         return None
     method, id_, params = message.get("method"), message.get("id"), message.get("params", {})
     if method == "notifications/initialized" and "id" not in message:
         return b""
-    if type(id_) not in {int, str} or type(params) is not dict:
+    is_text = type(id_) is str and len(id_) <= _LONGEST_ID
+    is_id = is_text or (type(id_) is int and abs(id_) < _LARGE)
+    if not is_id or type(params) is not dict:
         return None
     result = _result(method, params, kept, told)
     if result is None:
         return None
     return b'{"jsonrpc":"2.0","id":%b,"result":%b}\n' % (json.dumps(id_).encode(), result.encode())
+
+
+def _surely_whole(line: bytes) -> Any:
+    """What a plain line says; None for any that there is the least doubt about: the server reads it
+    with more care, and says what is wrong.
+    """
+    depth = line.count(b"{") + line.count(b"[")
+    if len(line) > _LONGEST or depth > _DEEPEST or b"\\u" in line:
+        return None
+    try:
+        return json.loads(
+            line.decode(),
+            object_pairs_hook=_whole,
+            parse_constant=_refused,
+            parse_float=_refused,
+        )
+    except (ValueError, RecursionError):
+        return None
+
+
+def _whole(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    made = dict(pairs)
+    if len(made) < len(pairs):
+        raise ValueError
+    return made
+
+
+def _refused(_number: str) -> Any:
+    raise ValueError
 
 
 def _result(method: object, params: dict[str, Any], kept: Kept, told: Told) -> str | None:

@@ -195,6 +195,13 @@ async def whole_body(receive: Receive, send: Send) -> bytes:
     return body
 
 
+def is_json(kind: bytes) -> bool:
+    """Whether a content type is that of JSON, which is UTF-8 always."""
+    media, _, options = kind.decode("latin-1").lower().partition(";")
+    charset = options.strip().removeprefix("charset=").strip('"')
+    return media.strip() == "application/json" and charset in {"", "utf-8"}
+
+
 async def end(send: Send, status: int, body: bytes) -> None:
     """Send a whole answer of JSON."""
     at_once: Callable[[bytes], bool] | None = getattr(send, "at_once", None)

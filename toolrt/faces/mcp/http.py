@@ -20,6 +20,7 @@ from toolrt.faces.mcp.exchange import (
     Receive,
     Send,
     end,
+    is_json,
     respond,
     whole_body,
 )
@@ -33,7 +34,7 @@ from toolrt.faces.mcp.messages import (
     id_of,
     read,
 )
-from toolrt.faces.mcp.peers import Session
+from toolrt.faces.mcp.peers import Peer, Session
 from toolrt.faces.mcp.protocol import (
     Protocol,
     cancelled,
@@ -45,6 +46,7 @@ from toolrt.faces.mcp.protocol import (
 from toolrt.faces.mcp.quick import Quick
 from toolrt.faces.mcp.sessions import Sessions
 from toolrt.pipeline.gateway import ANONYMOUS
+from toolrt.reloading.outcome import Reload
 from toolrt.runtime import Runtime
 
 Scope = MutableMapping[str, Any]
@@ -68,11 +70,14 @@ class McpEndpoint:
         draining: asyncio.Event | None = None,
         **options: Any,
     ) -> None:
-        """`access` knows the pages where people decide; what streams ends with `draining`;
-        `options` are those of the protocol.
+        """`access` knows who calls, and the pages where people decide; what streams ends with
+        `draining`; `options` are those of the protocol.
         """
+        self._access = access
+        self._looking: asyncio.Task[None] | None = None
         if access is not None:
             options.setdefault("page_of", access.page_of)
+            runtime.on_reload(self._reloaded)
         self.protocol = Protocol(runtime, **options)
         self.sessions = Sessions(self.protocol.key, self.protocol.changes)
         self._quick = Quick(runtime, self.protocol, self.sessions)
@@ -110,6 +115,23 @@ class McpEndpoint:
         if self._ending is not None:
             self._ending.cancel()
 
+    def _reloaded(self, outcome: Reload) -> None:
+        if outcome.is_new:
+            self._looking = asyncio.ensure_future(self._look_who())
+
+    async def _look_who(self) -> None:
+        """End the streams of those who are not who they were any more."""
+        for exchange in list(self._staying):
+            if not await self._is_still(exchange):
+                exchange.let_go()
+        await self.protocol.changes.keep_only(self._is_still)
+
+    async def _is_still(self, peer: Peer) -> bool:
+        if not isinstance(peer, Exchange):
+            return True
+        is_still: bool = await self._access.is_still(peer.headers, peer.caller)
+        return is_still
+
     async def _drain(self, draining: asyncio.Event) -> None:
         await draining.wait()
         self._ending = None
@@ -125,7 +147,8 @@ class McpEndpoint:
         toolset: str | None,
     ) -> None:
         body = await whole_body(receive, send)
-        if not headers.get(b"content-type", b"").startswith(b"application/json"):
+        kind = headers.get(b"content-type", b"")
+        if kind != JSON[1] and not is_json(kind):
             await end(send, _NO_JSON, Wrong(INVALID_REQUEST, "send application/json").written())
             return
         try:
@@ -249,8 +272,8 @@ class McpEndpoint:
             return
         except asyncio.CancelledError:
             is_off = exchange.was_called_off(message.id)
-            status, wrong = (_OK, cancelled()) if is_off else (_UNAVAILABLE, ended())
-            await exchange.refuse(status, wrong, message.id)
+            status, why = (_OK, cancelled()) if is_off else (_UNAVAILABLE, ended())
+            await exchange.refuse(status, why, message.id)
             return
         finally:
             self._pulse.discard(exchange)
@@ -266,6 +289,7 @@ class McpEndpoint:
         if session is None:
             await exchange.respond(_NOT_FOUND, b"")
             return
+        exchange.begin("handshake", session.version, caller, session, toolset)
         session.streams.append(exchange.send)
         self._staying.add(exchange)
         try:

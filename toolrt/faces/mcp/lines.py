@@ -22,6 +22,7 @@ Asked = Mapping[str, str]
 """Which questions were asked: the print of each, by its key."""
 Answers = dict[str, tuple[str, Any]]
 """What was answered, by key: the print of the question that it is for, and the answer."""
+_NO_ANSWER: tuple[str, Any] = "", None
 _LIKE = {"warn": "warning", "fatal": "critical", "trace": "debug"}
 
 
@@ -59,7 +60,7 @@ class Line:
     async def ask(self, question: Question) -> Mapping[str, Any]:
         if self.peer.era == "handshake":
             return await self._ask_now(question)
-        for_, answer = self.given.pop(question.key, (None, None))
+        for_, answer = self.given.pop(question.key, _NO_ANSWER)
         if for_ == _print(question) and is_answer(question, answer):
             self.answered[question.key] = for_, answer
             return dict(answer)
@@ -82,9 +83,9 @@ class Line:
     def answer(self, answers: Answers) -> None:
         """Give the open questions their answers."""
         for key, (question, future) in list(self.open.items()):
-            for_, answer = answers.get(key, (None, None))
+            for_, answer = answers.get(key, _NO_ANSWER)
             is_for_it = for_ == _print(question) and is_answer(question, answer)
-            if for_ is not None and is_for_it and not future.done():
+            if is_for_it and not future.done():
                 self.answered[key] = for_, answer
                 future.set_result(answer)
                 self.open.pop(key)

@@ -13,7 +13,7 @@ from toolrt.core.calls import Caller
 from toolrt.faces.mcp import eras
 from toolrt.faces.mcp.asking import Desk, PageOf
 from toolrt.faces.mcp.calling import Calls
-from toolrt.faces.mcp.changes import Changes
+from toolrt.faces.mcp.changes import Changes, watch
 from toolrt.faces.mcp.completing import completed
 from toolrt.faces.mcp.contents import LISTED_TAIL, listed
 from toolrt.faces.mcp.listing import Lists
@@ -85,8 +85,9 @@ class Protocol:
 
     def notified(self, message: Message, session: Session) -> None:
         """Take a notification."""
-        if message.method == "notifications/cancelled":
-            task = session.running.pop(message.params.get("requestId"), None)
+        id_ = message.params.get("requestId")
+        if message.method == "notifications/cancelled" and type(id_) in {int, float, str}:
+            task = session.running.pop(id_, None)
             if task is not None:
                 task.cancel()
 
@@ -210,7 +211,7 @@ async def _set_level(_protocol: Protocol, message: Message, peer: Peer) -> bytes
 
 async def _subscribe(_protocol: Protocol, message: Message, peer: Peer) -> bytes:
     if peer.session is not None:
-        peer.session.watched.add(text_of(message.params, "uri"))
+        watch(peer.session.watched, text_of(message.params, "uri"))
     return answer(message.id, {})
 
 

@@ -43,7 +43,7 @@ class Sessions:
             int(time.time()) + LIFE_S,
         ]
         body = to_json(said)
-        session.id = base64.urlsafe_b64encode(self._seal(body) + body).decode().rstrip("=")
+        session.id = _written(self._seal(body) + body).decode()
         session.name = name
         self._keep(session.id.encode(), session)
 
@@ -107,6 +107,7 @@ class Sessions:
             raw = base64.b64decode(id_ + b"=" * (-len(id_) % 4), b"-_", validate=True)
             seal, body = raw[:_SEAL_BYTES], raw[_SEAL_BYTES:]
             is_ours = hmac.compare_digest(seal, self._seal(body))
+            is_ours = is_ours and _written(raw) == id_
             made: list[Any] = from_json(body) if is_ours else []
         except ValueError:
             return None
@@ -114,6 +115,11 @@ class Sessions:
 
     def _seal(self, body: bytes) -> bytes:
         return hmac.digest(self._key(), b"mcp-session" + body, "sha256")[:_SEAL_BYTES]
+
+
+def _written(raw: bytes) -> bytes:
+    """The one spelling of an id."""
+    return base64.urlsafe_b64encode(raw).rstrip(b"=")
 
 
 def _give_up(session: Session) -> None:

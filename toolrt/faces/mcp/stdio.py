@@ -65,9 +65,12 @@ class Stdio:
         self._over = asyncio.Event()
         self._buffer = bytearray()
         self._is_skipping = False
+        self._is_ending = False
 
     async def run(self, told: Told) -> None:
-        """Serve until the input ends, or a signal comes."""
+        """Serve until the input ends, or a signal comes. From then on signals are not heeded, until
+        `close`: what runs is on its way to its end.
+        """
         loop = asyncio.get_running_loop()
         me = asyncio.current_task()
         for number in _SIGNALS:
@@ -86,10 +89,15 @@ class Stdio:
         except asyncio.CancelledError:
             await self._called_off()
         finally:
+            self._is_ending = True
             self._protocol.close()
-            for number in _SIGNALS:
-                loop.remove_signal_handler(number)
-            await self._out.close()
+
+    async def close(self) -> None:
+        """Write what is left to write; signals end the process again."""
+        loop = asyncio.get_running_loop()
+        for number in _SIGNALS:
+            loop.remove_signal_handler(number)
+        await self._out.close()
 
     def _go_on(self, told: Told) -> None:
         """Take up what the client has said already."""
@@ -110,7 +118,8 @@ class Stdio:
         await asyncio.to_thread(keep, now, self._protocol.runtime.project)
 
     def _stop(self, me: "asyncio.Task[Any] | None") -> None:
-        if me is not None:
+        if me is not None and not self._is_ending:
+            self._is_ending = True
             me.cancel()
 
     async def _called_off(self) -> None:
@@ -145,9 +154,11 @@ class Stdio:
         loop.call_soon_threadsafe(self._ended)
 
     def _ended(self) -> None:
-        if self._buffer.strip():
-            self._line(bytes(self._buffer))
-        self._over.set()
+        try:
+            if self._buffer.strip():
+                self._line(bytes(self._buffer))
+        finally:
+            self._over.set()
 
     def _take(self, chunk: bytes) -> None:
         *lines, rest = chunk.split(b"\n")
@@ -306,3 +317,4 @@ async def _served(project: Path, source: int, sink: int, told: Told, *, watch: b
         server = Stdio(protocol, caller, source, sink)
         async with following(opened.reloader, SystemClock(), is_on=watch):
             await server.run(told)
+    await server.close()
