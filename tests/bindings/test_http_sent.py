@@ -84,4 +84,5 @@ async def test_e4_a_503_is_tried_again_for_a_read_and_not_for_a_write(tmp_path):
 
     assert server.lines == ["GET /look"] * 3 + ["POST /pay"]
     assert (read.attempts, write.attempts) == (3, 1)
-    assert write.error.message == "the service answered 503"
+    assert read.error.message == "the service answered 503"
+    assert write.error.message == "the service answered 503; it is not known whether it took effect"

@@ -3,7 +3,7 @@
 from types import SimpleNamespace
 from typing import Any
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from toolrt.core.calls import Caller, Invocation
@@ -49,6 +49,7 @@ def ended(number: int, case: dict[str, Any]) -> tuple[Invocation, ToolResult, Pe
     return invocation, result, tool
 
 
+@settings(max_examples=300)
 @given(st.lists(CALLS, max_size=12), st.booleans())
 def test_what_is_told_in_one_go_is_what_is_told_one_by_one(cases, is_kept):
     long, short = Scribe(Redactor(), CLOCK), Scribe(Redactor(), CLOCK)

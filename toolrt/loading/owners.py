@@ -29,6 +29,8 @@ def why_foreign(places: Iterable[Path]) -> str | None:
             found = place.stat()
         except OSError:
             continue
+        if not (stat.S_ISDIR(found.st_mode) or stat.S_ISREG(found.st_mode)):
+            continue  # such as a device: nobody reads it
         if found.st_mode & stat.S_IWOTH:
             return f"everybody may write to {place}"
         if found.st_uid not in (os.geteuid(), 0):

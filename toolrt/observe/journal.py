@@ -1,6 +1,6 @@
 """The journal: every call with what was decided and what came of it, and every change of state.
 
-Finished calls are only noted in memory; about every tenth of a second, or every 2,000 calls, they
+Finished calls are only noted in memory; about every tenth of a second, or every 4,000 calls, they
 are written together, in the store's thread. What changes state is written in the transaction that
 changes it, and what cannot be undone is written before it is done. A store that fails stops no
 call that can do without it: entries wait, and those that have to go are counted.
@@ -25,7 +25,7 @@ from toolrt.stores.journal_retention import EVERY_S, prune
 
 log = logging.getLogger("toolrt")
 
-BATCH: Final = 2000
+BATCH: Final = 4000
 INTERVAL_S: Final = 0.1
 MOST_WAITING: Final = 10_000
 """Entries that are kept in memory while the store fails; what comes later is only counted."""

@@ -33,7 +33,7 @@ MOST_BYTES: Final = 1 << 20
 """A row is not longer; of arguments that are, only size and hash are kept."""
 
 _UNCHECKED = frozenset({"invalid-arguments", "missing-arguments"})
-_STARTED, _TIME, _ARGUMENTS = 2, 3, 7
+_STARTED, _TIME, _ARGUMENTS = 2, 3, 4
 CACHED: Final = -1
 """In place of the number of attempts: there was none, for the answer is one of before."""
 
@@ -64,7 +64,8 @@ class Scribe:
     counted from the clocks as they were at the first call.
 
     `rows` grow by themselves for calls that went well at the first try, and have all else in common
-    with one before: tool, caller and generation are the `last_` ones then (see `telling`).
+    with one before: tool, caller and generation are the `last_` ones then (see `telling`). Such a
+    row ends with the arguments.
     """
 
     def __init__(self, redactor: Redactor, clock: Clock) -> None:
@@ -96,10 +97,10 @@ class Scribe:
             invocation.call_id,
             invocation.started,
             result.time_s,
+            arguments,
             CACHED if invocation.is_cached else invocation.attempts,
             status,
             code,
-            arguments,
         )
         marks, approval = invocation.marks, invocation.approval
         if marks or invocation.failed or approval is not None or status == "paused":
@@ -210,6 +211,7 @@ class Scribe:
 
 
 _FROM_CACHE: Final = {"cached": True}
+_WENT_WELL: Final = (1, "success", None)
 
 
 def entries_of(kind: str, body: bytes) -> list[dict[str, Any]]:
@@ -223,7 +225,8 @@ def entries_of(kind: str, body: bytes) -> list[dict[str, Any]]:
 def _entry(
     since_s: float, shared: Sequence[Mapping[str, Any]], row: Sequence[Any]
 ) -> dict[str, Any]:
-    place, call_id, started, time_s, attempts, status, code, arguments, *more = row
+    place, call_id, started, time_s, arguments, *rest = row
+    attempts, status, code, *more = rest or _WENT_WELL
     return {
         "kind": "call",
         "call_id": call_id,

@@ -1,10 +1,14 @@
 """Tells the journal and the meters of finished calls, with one look at each where it is plain."""
 
+from typing import Final
+
 from toolrt.core.calls import Invocation
 from toolrt.core.results import ToolResult
 from toolrt.observe.journal import BATCH, Journal
 from toolrt.observe.journal_entries import CACHED, PerTool
 from toolrt.observe.meters import MOST_RECENT, Meter
+
+_FROM_CACHE: Final = (CACHED, "success", None)
 
 
 class Telling:
@@ -36,6 +40,7 @@ class Telling:
             and tool is not None
             and result.status == "success"
             and invocation.attempts == (0 if is_cached else 1)
+            and not invocation.failed
             and invocation.marks is None
             and invocation.decision is None
             and invocation.approval is None
@@ -44,18 +49,9 @@ class Telling:
         ):
             time_s = result.time_s
             rows, recent = batch.rows, meter.recent
-            rows.append(
-                (
-                    batch.last_place,
-                    invocation.call_id,
-                    invocation.started,
-                    time_s,
-                    CACHED if is_cached else 1,
-                    "success",
-                    None,
-                    invocation.arguments,
-                )
-            )
+            call_id, started = invocation.call_id, invocation.started
+            row = (batch.last_place, call_id, started, time_s, invocation.arguments)
+            rows.append((*row, *_FROM_CACHE) if is_cached else row)
             recent.append(time_s)
             meter.bytes_ += invocation.shown_bytes
             if is_cached:
