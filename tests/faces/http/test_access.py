@@ -159,14 +159,16 @@ async def test_a_client_that_listens_is_let_go_with_its_key() -> None:
     body = {"jsonrpc": "2.0", "id": 1, "method": "subscriptions/listen", "params": params}
     headers = {"Authorization": "Bearer bot-key", "mcp-method": "subscriptions/listen",
                "mcp-protocol-version": "2026-07-28", **HELLO_HEAD}  # fmt: skip
-    async with served(KNOWN) as server:
-        async with server.client.stream("POST", "/mcp", json=body, headers=headers) as stream:
-            chunks = stream.aiter_raw()
-            first = await anext(chunks)
-            people = PEOPLE.replace(hash_of("bot-key"), hash_of("new-key"))
-            (server.runtime.project / "toolrt.yaml").write_text(people)
-            await server.runtime.reload("test", accept_loss=True)
-            rest = await asyncio.wait_for(_all(chunks), 5)
+    async with (
+        served(KNOWN) as server,
+        server.client.stream("POST", "/mcp", json=body, headers=headers) as stream,
+    ):
+        chunks = stream.aiter_raw()
+        first = await anext(chunks)
+        people = PEOPLE.replace(hash_of("bot-key"), hash_of("new-key"))
+        (server.runtime.project / "toolrt.yaml").write_text(people)
+        await server.runtime.reload("test", accept_loss=True)
+        rest = await asyncio.wait_for(_all(chunks), 5)
 
     assert b"acknowledged" in first
     assert b"list_changed" not in rest

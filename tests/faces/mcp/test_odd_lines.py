@@ -151,7 +151,7 @@ async def test_a_second_signal_leaves_no_child_behind(folder):
     tools:
       stub:
         description: Heeds no signal.
-        shell: {{script: "trap '' TERM; sleep {seconds}"}}
+        shell: {{script: "trap '' TERM; sleep {seconds} & wait; sleep {seconds}"}}
         effect: read
         timeout: 5m
     """

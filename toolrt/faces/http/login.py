@@ -54,7 +54,7 @@ class _Pages:
         self._visits = Sessions(site.secret, "toolrt-visit", is_secure=is_secure)
 
     def known(self, work: Work) -> Callable[[Request], Awaitable[Response]]:
-        """Does `work` for somebody who is logged in and may approve, and sends who is not to do so."""
+        """Does `work` for who is logged in and may approve, and sends who is not to do so."""
 
         async def endpoint(request: Request) -> Response:
             session = self._sessions.read(head_of(request))
