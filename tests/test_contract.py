@@ -149,7 +149,11 @@ def test_every_dependency_is_imported_and_every_import_is_a_dependency() -> None
                 "jsonschema_rs": "jsonschema-rs", "pydantic_core": "pydantic", "yaml": "pyyaml",
                 "typing_extensions": "typing-extensions",
                 "yarl": "aiohttp"}  # fmt: skip
-    packages |= {"jwt": "pyjwt", "opentelemetry": "opentelemetry-api", "prometheus_client": "prometheus-client"}
+    packages |= {
+        "jwt": "pyjwt",
+        "opentelemetry": "opentelemetry-api",
+        "prometheus_client": "prometheus-client",
+    }
     extras = project.split("\n[project.optional-dependencies]\n")[1].split("\ndev = [")[0]
     optional = {name.lower() for name in re.findall(r'"([A-Za-z0-9-]+)', extras)}
     imported = {packages.get(library, library) for library in imported_libraries()}
