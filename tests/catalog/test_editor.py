@@ -132,6 +132,8 @@ LAYERED = {
 """Keys that may be missing in a tool, because another layer or the code may bring them."""
 
 LEFT_TO_CHECK = {
+    ("project.serve.hosts", "invalid-value"),
+    ("project.serve.origins", "invalid-value"),
     ("tool.timeout.total", "out-of-range"),  # 0s
     ("tool.hitl.ttl", "out-of-range"),
     ("tool.breaker.recovery", "out-of-range"),

@@ -248,7 +248,10 @@ async def test_who_waits_for_others_does_so_within_its_time():
         results = await asyncio.gather(*calls)
 
     assert all(each.error.code in {"timeout", "unknown-outcome"} for each in results)
-    assert results[1].error.message == "other calls were changing the same thing all the time"
+    assert results[1].error.message in {
+        "other calls were changing the same thing all the time",
+        "there was no time left to try",  # its turn came in the last moment
+    }
     assert results[1].error.retryable
 
 

@@ -13,10 +13,10 @@ OURS = frozenset(
     {
         "aiohappyeyeballs", "aiohttp", "aiosignal", "annotated_types", "anyio", "attr", "attrs",
         "cel_expr_python", "certifi", "click", "docstring_parser", "frozenlist", "google", "h11",
-        "httpcore", "httpx", "idna", "jinja2", "jmespath", "jsonschema_rs", "markupsafe",
-        "multidict", "opentelemetry", "prometheus_client", "propcache", "pydantic", "pydantic_core",
-        "re2", "sniffio", "tenacity", "toolrt", "typing_extensions",
-        "typing_inspection", "watchfiles", "yaml", "yarl",
+        "httpcore", "httptools", "httpx", "idna", "jinja2", "jmespath", "jsonschema_rs", "jwt",
+        "markupsafe", "multidict", "opentelemetry", "prometheus_client", "propcache", "pydantic",
+        "pydantic_core", "re2", "sniffio", "starlette", "tenacity", "toolrt", "typing_extensions",
+        "typing_inspection", "uvicorn", "uvloop", "watchfiles", "yaml", "yarl",
     }
 )  # fmt: skip
 """Top-level names that toolrt and its libraries import."""
