@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -36,15 +37,13 @@ def refuse_beside(option: str, name: str, given: object) -> None:
         raise Misuse(message, hint="its calls have their own tools and arguments")
 
 
-class BatchRun:
-    """The calls of one file, on their way to the screen."""
+class FileRun(ABC):
+    """The calls that a file asks for, on their way to the screen."""
 
-    def __init__(self, settings: Settings, name: str, how: "ManyCalls") -> None:
+    def __init__(self, settings: Settings, how: "ManyCalls") -> None:
         self._settings = settings
         self._screen = settings.screen
-        self._file = BatchFile(name)
         self._how = how
-        self._over = 0
 
     async def make(self, stopping: "Stopping", *, dry_run: bool) -> Exit:
         from toolrt import runtime  # noqa: PLC0415 - `--help` loads no runtime
@@ -57,7 +56,31 @@ class BatchRun:
         except runtime.BrokenProjectError as error:
             raise broken(error.compiled, self._settings) from error
         except RefusedError as refusal:
-            raise self._file.misuse(refusal) from refusal
+            raise self._misuse(refusal) from refusal
+
+    @abstractmethod
+    def _misuse(self, refusal: RefusedError) -> Misuse:
+        """What is wrong with the file, and where."""
+
+    @abstractmethod
+    async def _run(self, opened: "Runtime", caller: "Caller", stopping: "Stopping") -> Exit:
+        """Make the calls, and show what they came to."""
+
+    @abstractmethod
+    async def _preview(self, opened: "Runtime", caller: "Caller", _stopping: "Stopping") -> Exit:
+        """Show what would be done; nothing runs."""
+
+
+class BatchRun(FileRun):
+    """The calls of a file of calls."""
+
+    def __init__(self, settings: Settings, name: str, how: "ManyCalls") -> None:
+        super().__init__(settings, how)
+        self._file = BatchFile(name)
+        self._over = 0
+
+    def _misuse(self, refusal: RefusedError) -> Misuse:
+        return self._file.misuse(refusal)
 
     async def _run(self, opened: "Runtime", caller: "Caller", stopping: "Stopping") -> Exit:
         plan = opened.plan_many(self._file.calls, caller, serial=self._how.serial)

@@ -6,11 +6,9 @@ from toolrt.core.errors import RefusedError
 from toolrt.core.results import SCHEMA
 from toolrt.faces.cli.arguments import read_whole
 from toolrt.faces.cli.bugs import witnessed
-from toolrt.faces.cli.caller import caller_of
-from toolrt.faces.cli.names import broken
 from toolrt.faces.cli.options import Misuse, Settings
 from toolrt.faces.cli.progress import watched
-from toolrt.faces.cli.run_batch import tell_many
+from toolrt.faces.cli.run_batch import FileRun, tell_many
 from toolrt.faces.cli.told import tell_cause
 from toolrt.faces.exits import Exit, of_results
 from toolrt.faces.output import one_line, to_json
@@ -22,33 +20,21 @@ if TYPE_CHECKING:
     from toolrt.runtime import Runtime
 
 
-class ResponseRun:
+class ResponseRun(FileRun):
     """One answer of a model, on its way to the screen; `-` is stdin."""
 
     def __init__(
         self, settings: Settings, name: str, dialect: str | None, how: "ManyCalls"
     ) -> None:
-        self._settings = settings
-        self._screen = settings.screen
+        super().__init__(settings, how)
         self._name = "stdin" if name == "-" else name
         self._text = read_whole(name)
         self._dialect = dialect
-        self._how = how
 
-    async def make(self, stopping: "Stopping", *, dry_run: bool) -> Exit:
-        from toolrt import runtime  # noqa: PLC0415 - `--help` loads no runtime
-
-        try:
-            async with self._how.opening.opened(self._settings.project()) as opened:
-                caller = caller_of(opened.snapshot, self._how.guise, self._settings)
-                work = self._preview if dry_run else self._run
-                return await work(opened, caller, stopping)
-        except runtime.BrokenProjectError as error:
-            raise broken(error.compiled, self._settings) from error
-        except RefusedError as refusal:
-            at = refusal.details.get("at")
-            place = f"{self._name}: {at}" if at else self._name
-            raise Misuse(f"{place}: {refusal.message}", hint=refusal.hint) from refusal
+    def _misuse(self, refusal: RefusedError) -> Misuse:
+        at = refusal.details.get("at")
+        place = f"{self._name}: {at}" if at else self._name
+        return Misuse(f"{place}: {refusal.message}", hint=refusal.hint)
 
     async def _run(self, opened: "Runtime", caller: "Caller", stopping: "Stopping") -> Exit:
         with witnessed(is_verbose=self._screen.is_verbose) as witness:
