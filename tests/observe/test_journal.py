@@ -118,7 +118,7 @@ async def test_in_mode_sync_a_call_is_written_when_its_result_is_given(folder):
     journal = journal_in(folder, mode="sync")
     await asyncio.gather(*(journal.kept(*call(number), ADD) for number in range(20)))
 
-    assert not journal.batch.rows
+    assert not journal.batch.count
     assert len(await ids(journal)) == 20
     rows = await journal._database.read(lambda s: s.rows("SELECT count FROM journal"))
     assert len(rows) <= 4  # those that came while one was written went together
@@ -199,7 +199,7 @@ async def test_what_there_is_no_room_for_is_counted_and_told(
     for number in range(3000):
         if journal.note(*call(number), ADD):
             await journal.relief()
-    assert len(journal.batch.rows) <= 1000
+    assert journal.batch.count <= 1000
     await journal.flush()
     stubborn.fails = False
     await journal.flush()
@@ -256,7 +256,7 @@ async def test_a_loop_that_never_rests_does_not_fill_the_memory(journal):
     for number in range(2 * MOST_WAITING):
         if journal.note(*call(number), ADD):
             await journal.relief()
-        most = max(most, len(journal.batch.rows))
+        most = max(most, journal.batch.count)
     await journal.flush()
 
     assert most <= MOST_WAITING

@@ -10,7 +10,8 @@ from toolrt.core.calls import Caller
 from toolrt.core.decisions import Decision
 from toolrt.core.redaction import Redactor
 from toolrt.core.results import Attempt, Pause
-from toolrt.observe.journal_entries import MOST_BYTES, SPAN_S, PerTool, Scribe, entries_of
+from toolrt.observe.journal_entries import MOST_BYTES, SPAN_S, PerTool, Scribe
+from toolrt.observe.journal_values import entries_of
 
 PAY = PerTool("t.add", Decision("allow"), "h", frozenset({"card"}))
 

@@ -64,6 +64,13 @@ def test_o1_a_name_that_is_no_tool_is_no_label():
     assert told(counted, "toolrt_unknown_tool_calls_total") == {"": 2}
 
 
+def test_a_tool_that_was_tried_is_known_whatever_it_says():
+    counted = of(ended("t", "unknown-tool"))
+
+    assert told(counted, "toolrt_calls_total") == {"t error unknown-tool caller": 1}
+    assert told(counted, "toolrt_unknown_tool_calls_total") == {"": 0}
+
+
 def test_what_failed_without_a_tool_is_no_unknown_tool():
     counted = Meters()
     counted.unknown.note(*ended(code="internal"))

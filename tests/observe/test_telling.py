@@ -11,7 +11,8 @@ from toolrt.core.clock import ManualClock
 from toolrt.core.decisions import Decision
 from toolrt.core.redaction import Redactor
 from toolrt.core.results import Attempt, Failure, ToolResult
-from toolrt.observe.journal_entries import PerTool, Scribe, entries_of
+from toolrt.observe.journal_entries import PerTool, Scribe
+from toolrt.observe.journal_values import entries_of
 from toolrt.observe.meters import MOST_RECENT, Meters
 from toolrt.observe.telling import Telling
 
@@ -39,13 +40,14 @@ def ended(number: int, case: dict[str, Any]) -> tuple[Invocation, ToolResult, Pe
     """The call of a case: one that went well at the first try, but for what the case says."""
     tool, told = case["tool"], dict(case)
     name = tool.name if tool else "unheard-of"
-    invocation = Invocation(str(number), name, {"a": number}, told.pop("caller"), CLOCK, 1.0, 9.0)
-    invocation.attempts = 1
+    ids = f"call-{number + 1}"
+    invocation = Invocation(ids, name, {"a": number}, told.pop("caller"), CLOCK, 1.0, 9.0)
+    invocation.number, invocation.attempts = number + 1, 1
     status = told.pop("status", "success")
     for each in told.keys() - {"tool"}:
         setattr(invocation, each, told[each])
     error = Failure("timeout", "late") if status == "error" else None
-    result = ToolResult(str(number), name, status, "", None, error, number / 64)
+    result = ToolResult(ids, name, status, "", None, error, number / 64)
     return invocation, result, tool
 
 
@@ -55,7 +57,7 @@ def test_what_is_told_in_one_go_is_what_is_told_one_by_one(cases, is_kept):
     long, short = Scribe(Redactor(), CLOCK), Scribe(Redactor(), CLOCK)
     counted, told = Meters(), Meters()
     journal = SimpleNamespace(batch=short, mode="batched", is_behind=lambda _: False)
-    telling = Telling(journal)
+    telling = Telling(journal, "call-")
     for number, case in enumerate(cases):
         invocation, result, tool = ended(number, case)
         long.note(invocation, result, tool)
@@ -69,14 +71,29 @@ def test_what_is_told_in_one_go_is_what_is_told_one_by_one(cases, is_kept):
 def test_many_calls_in_a_row_are_all_counted():
     scribe, meters = Scribe(Redactor(), CLOCK), Meters()
     journal = SimpleNamespace(batch=scribe, mode="batched", is_behind=lambda _: False)
-    telling, meter = Telling(journal), meters.of("plain", is_kept=False)
+    telling, meter = Telling(journal, "call-"), meters.of("plain", is_kept=False)
     for number in range(MOST_RECENT + 7):
         telling.tell(*ended(number, {"tool": TOOLS[0], "caller": CALLERS[0]}), meter)
 
     total = [each.value for each in meters.readings() if each.name == "toolrt_calls_total"]
     assert total == [MOST_RECENT + 7]
     assert len(meter.recent) <= MOST_RECENT
-    assert len(scribe.rows) == MOST_RECENT + 7
+    assert scribe.count == MOST_RECENT + 7
+
+
+def test_an_id_that_begins_otherwise_is_kept_whole():
+    scribe, meters = Scribe(Redactor(), CLOCK), Meters()
+    journal = SimpleNamespace(batch=scribe, mode="batched", is_behind=lambda _: False)
+    tellings, meter = [Telling(journal, ids) for ids in ("call-", "other-")], meters.other
+    case = {"tool": TOOLS[0], "caller": CALLERS[0]}
+    for number in range(6):
+        invocation, result, tool = ended(number, case)
+        if number % 2:
+            invocation.call_id = f"other-{number + 1}"
+        tellings[number % 2].tell(invocation, result, tool, meter)
+
+    ids = [each["call_id"] for each in entries(scribe)]
+    assert ids == ["call-1", "other-2", "call-3", "other-4", "call-5", "other-6"]
 
 
 def entries(scribe: Scribe) -> list[dict[str, Any]]:

@@ -8,7 +8,7 @@ header (H5); when it fails no request is sent, and what it raised is not told.
 import functools
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, NoReturn
 
 from toolrt.bindings.base import BindContext
@@ -18,7 +18,7 @@ from toolrt.bindings.python_errors import failure_of
 from toolrt.bindings.python_hosts import Hosts
 from toolrt.bindings.python_imports import import_from, looking_at
 from toolrt.bindings.threads import ThreadPool
-from toolrt.core.calls import Invocation
+from toolrt.core.calls import Invocation, apart
 from toolrt.core.errors import BindingError, CallError, ToolError
 from toolrt.core.faults import FaultError
 from toolrt.core.redaction import Redactor
@@ -91,11 +91,11 @@ class PythonSigner:
         self._redactor = redactor
 
     async def sign(self, invocation: Invocation, _scope: Scope) -> Mapping[str, str]:
-        apart = replace(invocation)  # what the callable does is nothing that was sent
+        beside = apart(invocation)  # what the callable does is nothing that was sent
         try:
-            answer = await self._asking.call(apart)
+            answer = await self._asking.call(beside)
         finally:
-            invocation.is_orphaned = invocation.is_orphaned or apart.is_orphaned
+            invocation.is_orphaned = invocation.is_orphaned or beside.is_orphaned
         return self._checked(answer.value)
 
     async def renewed(

@@ -9,13 +9,13 @@ import math
 import re
 from collections.abc import Callable, Hashable
 from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from toolrt.bindings.answers import decode
 from toolrt.bindings.http_answer import RETRYABLE, retry_after_s
 from toolrt.bindings.network import Client, Url, new_request
-from toolrt.core.calls import Invocation
+from toolrt.core.calls import Invocation, apart
 from toolrt.core.errors import BindingError
 from toolrt.core.redaction import Redactor
 
@@ -75,7 +75,7 @@ class KeptToken:
         """A new token. Raises BindingError; nothing of the invocation is sent."""
         task = self._fetching
         if task is None:
-            fetch = _fetch(self._client, request, replace(invocation), redactor)
+            fetch = _fetch(self._client, request, apart(invocation), redactor)
             self._fetching = task = asyncio.create_task(fetch, name="toolrt-token")
             task.add_done_callback(self._settle)
         await asyncio.wait({task})

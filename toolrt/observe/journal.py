@@ -72,7 +72,7 @@ class Journal:
     @property
     def waiting(self) -> int:
         """How many entries are not written yet."""
-        return len(self.batch.rows) + sum(each.count for each in self._backlog.segments)
+        return self.batch.count + sum(each.count for each in self._backlog.segments)
 
     @property
     def lost(self) -> int:
@@ -89,7 +89,7 @@ class Journal:
 
     async def relief(self) -> None:
         """Let the writer have its turn; wait for it in mode `sync`, and where it is far behind."""
-        is_waited_for = self.mode == "sync" or len(self.batch.rows) >= MOST_WAITING // 2
+        is_waited_for = self.mode == "sync" or self.batch.count >= MOST_WAITING // 2
         if is_waited_for and not self._backlog.is_failing:
             await self.flush()
         else:
@@ -134,7 +134,7 @@ class Journal:
         """Come back when all that was noted before is written, or has to wait for the store."""
         if self._writing is not None:
             await asyncio.wait([self._writing])
-        if self._writing is None and (self.batch.rows or self._backlog.segments):
+        if self._writing is None and (self.batch.values or self._backlog.segments):
             self._begin()
         if self._writing is not None:
             await asyncio.wait([self._writing])
@@ -155,7 +155,7 @@ class Journal:
             self._wake_later()
             return False
         if count > MOST_WAITING:
-            self.batch.rows.pop()
+            self.batch.forget_last()
             self._backlog.lost += 1
             return True
         if self._writing is None and not self._backlog.is_failing:
@@ -169,7 +169,7 @@ class Journal:
 
     def _wake(self) -> None:
         self._timer = None
-        if self._writing is None and (self.batch.rows or self._backlog.segments):
+        if self._writing is None and (self.batch.values or self._backlog.segments):
             self._begin()
 
     def _begin(self) -> None:
@@ -181,7 +181,7 @@ class Journal:
         self._writing = None
         if not task.cancelled() and task.exception() is not None:
             log.error("a bug kept entries from the journal", exc_info=task.exception())
-        if self.batch.rows or self._backlog.segments:
+        if self.batch.values or self._backlog.segments:
             self._wake_later()
 
     async def _write(self, batch: "_Rows") -> None:
@@ -234,7 +234,7 @@ class _Rows:
 
     def __init__(self, batch: Scribe) -> None:
         self.batch = batch
-        self.count = len(batch.rows)
+        self.count = batch.count
         self._segments: list[Segment] | None = None
 
     def segments(self) -> list[Segment]:

@@ -1,31 +1,31 @@
 """What the journal says of a call, and how that lies in a row: redacted, masked, bounded.
 
 Most of what recording costs is turning calls into JSON. So the calls of a batch share one document:
-what they have in common (tool, caller, decision) stands in it once, the rest of each is an array.
-`entries_of` reads it back as an object a call.
+what they have in common (tool, caller, decision) stands in it once, the rest of each are the next
+five values of one long array (`journal_values`).
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
-from operator import itemgetter
 from typing import Any, Final
 
-from pydantic_core import PydanticSerializationError, from_json, to_json
+from pydantic_core import PydanticSerializationError, to_json
 
 from toolrt.core.calls import Caller, Invocation
 from toolrt.core.clock import Clock
 from toolrt.core.decisions import Decision
 from toolrt.core.redaction import MASK, Redactor
 from toolrt.core.results import Attempt, Pause, ToolResult
-from toolrt.schemas.plain import NotJsonError, plain
+from toolrt.observe.journal_values import ARGUMENTS, CALLS, STARTED, TIME, WIDTH, with_used
+from toolrt.schemas.effort import holds_more
+from toolrt.schemas.plain import MAX_VALUES, NotJsonError, plain
 from toolrt.stores.grants import Grant
 from toolrt.stores.journal import Segment
 
 SPAN_S: Final = 10.0
 """No row spans more seconds, so that readers know how far to look."""
 
-CALLS: Final = "calls"
 INTENT: Final = "intent"
 
 _LONGEST_NAME = 200
@@ -33,9 +33,6 @@ MOST_BYTES: Final = 1 << 20
 """A row is not longer; of arguments that are, only size and hash are kept."""
 
 _UNCHECKED = frozenset({"invalid-arguments", "missing-arguments"})
-_STARTED, _TIME, _ARGUMENTS = 2, 3, 4
-CACHED: Final = -1
-"""In place of the number of attempts: there was none, for the answer is one of before."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -51,8 +48,6 @@ class PerTool:
     sensitive: frozenset[str] = frozenset()
 
 
-_place_of = itemgetter(0)
-
 _Key = tuple[int, int, object, int]
 """What calls have in common: tool, caller, verdict, generation."""
 
@@ -60,16 +55,18 @@ _Key = tuple[int, int, object, int]
 class Scribe:
     """Writes down one batch of calls, and entries by themselves.
 
-    A call is made a row of plain values at once, so that nothing of it is kept alive. Times are
-    counted from the clocks as they were at the first call.
+    A call is made plain values at once, so that nothing of it is kept alive; WIDTH of `values` are
+    a call, for a list of tuples is one of objects that the garbage collector goes through. Times
+    are counted from the clocks as they were at the first call. All ids but few begin with `ids`.
 
-    `rows` grow by themselves for calls that went well at the first try, and have all else in common
-    with one before: tool, caller and generation are the `last_` ones then (see `telling`). Such a
-    row ends with the arguments.
+    `values` grow by themselves for calls that went well at the first try, or without one, and have
+    all else in common with one before: tool, caller, decision and generation are the `last_` ones
+    then (see `telling`).
     """
 
     def __init__(self, redactor: Redactor, clock: Clock) -> None:
-        self.rows: list[Sequence[Any]] = []
+        self.values: list[Any] = []
+        self.ids = ""
         self._redactor = redactor
         self._clock = clock
         self._offset_s = 0.0
@@ -78,6 +75,7 @@ class Scribe:
         self._kept: list[object] = []
         self.last_tool: PerTool | None = None
         self.last_caller: Caller | None = None
+        self.last_decision: Decision | None = None
         self.last_generation = self.last_place = 0
 
     def note(self, invocation: Invocation, result: ToolResult, tool: PerTool | None) -> int:
@@ -92,28 +90,26 @@ class Scribe:
             arguments = _unchecked(arguments, tool, code)
         if tool is not None and tool.sensitive:
             arguments = _masked(arguments, tool)
-        row: Sequence[Any] = (
-            place,
-            invocation.call_id,
-            invocation.started,
-            result.time_s,
-            arguments,
-            CACHED if invocation.is_cached else invocation.attempts,
-            status,
-            code,
-        )
-        marks, approval = invocation.marks, invocation.approval
-        if marks or invocation.failed or approval is not None or status == "paused":
-            row = (*row, _more(invocation, result.pause))
-        self.rows.append(row)
-        return len(self.rows)
+        mark = self._mark(place, invocation, result, code)
+        number, call_id = invocation.number, invocation.call_id
+        if number and not (self.ids and call_id.startswith(self.ids)):
+            number = self._adopted(invocation)
+        self.values += (mark, number or call_id, invocation.started, result.time_s, arguments)
+        return self.count
+
+    @property
+    def count(self) -> int:
+        """How many calls were noted."""
+        return len(self.values) // WIDTH
+
+    def forget_last(self) -> None:
+        """Have one call less."""
+        del self.values[-WIDTH:]
 
     def calls(self) -> list[Segment]:
         """The rows of the journal for all that was noted; the time of a call is that of its end."""
-        rows = self.rows
-        if self._redactor.is_armed:
-            rows = self._redacted(rows)
-        return self._packed(rows) if rows else []
+        values = self._redacted(self.values) if self._redactor.is_armed else self.values
+        return self._packed(values, self._shared) if values else []
 
     def intent(self, invocation: Invocation, tool: PerTool | None, at: float) -> Segment:
         """The row of a call whose effect cannot be undone, before it is made."""
@@ -133,6 +129,24 @@ class Scribe:
         body = to_json(told, serialize_unknown=True)
         return Segment.of(str(entry["kind"]), float(entry["at"]), body)
 
+    def _mark(
+        self, place: int, invocation: Invocation, result: ToolResult, code: str | None
+    ) -> Any:
+        attempts, status, is_cached = invocation.attempts, result.status, invocation.is_cached
+        mark = ~place if is_cached else place
+        has_more = invocation.marks or invocation.failed or invocation.approval is not None
+        if has_more or status == "paused":
+            return (mark, attempts, status, code, _more(invocation, result.pause))
+        is_plain = status == "success" and attempts == (not is_cached)
+        return mark if is_plain else (mark, attempts, status, code)
+
+    def _adopted(self, invocation: Invocation) -> int:
+        """The number of a call whose id has no beginning that is known: the first one gives it."""
+        if self.ids:
+            return 0
+        self.ids = invocation.call_id.removesuffix(str(invocation.number))
+        return invocation.number
+
     def _place(self, invocation: Invocation, result: ToolResult, tool: PerTool | None) -> int:
         """Where among what is shared this call's part stands."""
         caller, decision, generation = invocation.caller, invocation.decision, invocation.generation
@@ -141,8 +155,8 @@ class Scribe:
         place = self._places.get(key)
         if place is None or tool is None:
             place = self._placed(key, invocation, tool, result.tool)
-        if tool is not None and decision is None and not tool.sensitive:
-            self.last_tool, self.last_caller = tool, caller
+        if tool is not None and not tool.sensitive:
+            self.last_tool, self.last_caller, self.last_decision = tool, caller, decision
             self.last_generation, self.last_place = generation, place
         return place
 
@@ -179,67 +193,35 @@ class Scribe:
         text = text if text.isascii() else text.encode(errors="backslashreplace").decode()
         return self._redactor.text(text) if self._redactor.is_armed else text
 
-    def _redacted(self, rows: list[Sequence[Any]]) -> list[Sequence[Any]]:
+    def _redacted(self, values: list[Any]) -> list[Any]:
         """Secrets in arguments masked. All texts are looked at in one go, for most have none."""
         texts: list[str] = []
-        for row in rows:
-            _gather(row[_ARGUMENTS], texts)
+        for arguments in values[ARGUMENTS::WIDTH]:
+            _gather(arguments, texts)
         text = "\0".join(texts)
         if self._redactor.text(text) == text:
-            return rows
-        mask = self._redactor.value
-        return [(*row[:_ARGUMENTS], mask(row[_ARGUMENTS]), *row[_ARGUMENTS + 1 :]) for row in rows]
+            return values
+        masked = values.copy()
+        masked[ARGUMENTS::WIDTH] = map(self._redactor.value, values[ARGUMENTS::WIDTH])
+        return masked
 
-    def _packed(self, rows: Sequence[Sequence[Any]]) -> list[Segment]:
+    def _packed(self, values: list[Any], shared: Sequence[Mapping[str, Any]]) -> list[Segment]:
         """One row of the journal; more where it would be too big, or span too much time."""
-        at, until = self._ended(rows[0]), self._ended(rows[-1])  # they end as they are noted
-        used = {place: number for number, place in enumerate(dict.fromkeys(map(_place_of, rows)))}
-        shared = [self._shared[place] for place in used]
-        placed = rows if len(used) == len(self._shared) else [(used[r[0]], *r[1:]) for r in rows]
-        body = _json({"since": self._offset_s, "shared": shared, "calls": placed})
+        at, until = self._ended(values[:WIDTH]), self._ended(values[-WIDTH:])  # as they are noted
+        told = {"since": self._offset_s, "ids": self.ids, "shared": shared, "values": values}
+        body, count = _json(told), len(values) // WIDTH
         if body is not None and len(body) <= MOST_BYTES and until - at <= SPAN_S:
-            return [Segment(CALLS, at, until, len(rows), body)]
-        if len(rows) > 1:
-            half = len(rows) // 2
-            return [*self._packed(rows[:half]), *self._packed(rows[half:])]
-        return self._packed([_without_arguments(rows[0])])
+            return [Segment(CALLS, at, until, count, body)]
+        if count > 1:
+            half = count // 2 * WIDTH
+            parts = (with_used(values[:half], shared), with_used(values[half:], shared))
+            return [segment for part in parts for segment in self._packed(*part)]
+        return self._packed(_without_arguments(values), shared)
 
-    def _ended(self, row: Sequence[Any]) -> float:
+    def _ended(self, call: Sequence[Any]) -> float:
         """When the call ended, in seconds since the epoch."""
-        ended: float = self._offset_s + (row[_STARTED] + row[_TIME])
+        ended: float = self._offset_s + (call[STARTED] + call[TIME])
         return ended
-
-
-_FROM_CACHE: Final = {"cached": True}
-_WENT_WELL: Final = (1, "success", None)
-
-
-def entries_of(kind: str, body: bytes) -> list[dict[str, Any]]:
-    """The entries in a row. Raises ValueError, TypeError or LookupError for what is not ours."""
-    told = from_json(body)
-    if kind != CALLS:
-        return [dict(told)]
-    return [_entry(told["since"], told["shared"], row) for row in told["calls"]]
-
-
-def _entry(
-    since_s: float, shared: Sequence[Mapping[str, Any]], row: Sequence[Any]
-) -> dict[str, Any]:
-    place, call_id, started, time_s, arguments, *rest = row
-    attempts, status, code, *more = rest or _WENT_WELL
-    return {
-        "kind": "call",
-        "call_id": call_id,
-        "at": round(since_s + started + time_s, 6),
-        **shared[place],
-        "arguments": arguments,
-        "status": status,
-        "code": code,
-        "attempts": max(0, attempts),
-        "time_ms": round(time_s * 1000, 3),
-        **(_FROM_CACHE if attempts == CACHED else {}),
-        **(more[0] if more else {}),
-    }
 
 
 def _told(decision: Decision | None) -> dict[str, Any] | None:
@@ -285,6 +267,8 @@ def _unchecked(arguments: Any, tool: PerTool | None, code: str) -> Any:
 
     Values are masked where nobody knows which of them are sensitive.
     """
+    if holds_more(arguments, MAX_VALUES):
+        return {"unreadable": f"holds more than {MAX_VALUES:,} values"}
     try:
         arguments = plain(arguments)
     except NotJsonError as error:
@@ -313,13 +297,13 @@ def _gather(value: Any, texts: list[str]) -> None:
             _gather(item, texts)
 
 
-def _without_arguments(row: Sequence[Any]) -> list[Any]:
+def _without_arguments(call: Sequence[Any]) -> list[Any]:
     """A call whose arguments are too long to be kept, or no JSON after all."""
-    body = _json(row[_ARGUMENTS])
+    body = _json(call[ARGUMENTS])
     told: dict[str, Any] = {"unreadable": "is no JSON"}
     if body is not None:
         told = {"bytes": len(body), "sha256": sha256(body).hexdigest()}
-    return [*row[:_ARGUMENTS], told, *row[_ARGUMENTS + 1 :]]
+    return [*call[:ARGUMENTS], told]
 
 
 def _json(value: Any) -> bytes | None:

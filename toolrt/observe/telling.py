@@ -1,28 +1,31 @@
 """Tells the journal and the meters of finished calls, with one look at each where it is plain."""
 
-from typing import Final
+from typing import Any, Final
 
 from toolrt.core.calls import Invocation
 from toolrt.core.results import ToolResult
 from toolrt.observe.journal import BATCH, Journal
-from toolrt.observe.journal_entries import CACHED, PerTool
+from toolrt.observe.journal_entries import PerTool
+from toolrt.observe.journal_values import WIDTH
 from toolrt.observe.meters import MOST_RECENT, Meter
 
-_FROM_CACHE: Final = (CACHED, "success", None)
+_BATCH: Final = BATCH * WIDTH
 
 
 class Telling:
     """Of calls that somebody made who uses tools.
 
-    Most go well at the first try, or are answered from the cache, and have tool and caller in
-    common with the one before: those are a row and two numbers. It is the dearest part of a call
-    that is not the call, so it is written out here; all others take the long way, which does the
-    same.
+    Most go well at the first try, or are answered from the cache, and have tool, caller and
+    decision in common with the one before: those are five values and two numbers. It is the dearest
+    part of a call that is not the call, so it is written out here; all others take the long way,
+    which does the same.
     """
 
-    __slots__ = ("_is_waited_for", "_journal")
+    __slots__ = ("_ids", "_is_waited_for", "_journal")
 
-    def __init__(self, journal: Journal) -> None:
+    def __init__(self, journal: Journal, ids: str) -> None:
+        """`ids` is what comes before the number in the id of each call."""
+        self._ids = ids
         self._journal = journal
         self._is_waited_for = journal.mode == "sync"
 
@@ -34,24 +37,27 @@ class Telling:
         `tool` is None where there is none of that name; then no argument is shown.
         """
         journal = self._journal
-        batch, is_cached = journal.batch, invocation.is_cached
+        batch, is_cached, marks = journal.batch, invocation.is_cached, invocation.marks
         if (
             tool is batch.last_tool
             and tool is not None
             and result.status == "success"
             and invocation.attempts == (0 if is_cached else 1)
             and not invocation.failed
-            and invocation.marks is None
-            and invocation.decision is None
+            and (marks is None or "fallback" not in marks)
             and invocation.approval is None
+            and invocation.decision is batch.last_decision
             and invocation.caller is batch.last_caller
             and invocation.generation == batch.last_generation
+            and batch.ids == self._ids
         ):
             time_s = result.time_s
-            rows, recent = batch.rows, meter.recent
-            call_id, started = invocation.call_id, invocation.started
-            row = (batch.last_place, call_id, started, time_s, invocation.arguments)
-            rows.append((*row, *_FROM_CACHE) if is_cached else row)
+            place, values, recent = batch.last_place, batch.values, meter.recent
+            mark: Any = ~place if is_cached else place
+            number = invocation.number
+            if marks:
+                mark = (mark, invocation.attempts, "success", None, {**marks})
+            values += (mark, number, invocation.started, time_s, invocation.arguments)
             recent.append(time_s)
             meter.bytes_ += invocation.shown_bytes
             if is_cached:
@@ -61,9 +67,9 @@ class Telling:
                 meter.misses += 1
             if len(recent) > MOST_RECENT:
                 meter.settle()
-            count = len(rows)
+            is_behind = len(values) >= _BATCH and journal.is_behind(batch.count)
         else:
             meter.note(invocation, result)
             count = batch.note(invocation, result, tool)
-        is_behind = (count == 1 or count >= BATCH) and journal.is_behind(count)
+            is_behind = (count == 1 or count >= BATCH) and journal.is_behind(count)
         return is_behind or self._is_waited_for

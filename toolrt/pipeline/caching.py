@@ -12,15 +12,14 @@ from functools import cached_property
 from hashlib import sha256
 from typing import Any, Final
 
-from pydantic_core import SchemaSerializer
-
 from toolrt.catalog.snapshot import ToolEntry
 from toolrt.core.calls import Caller, Invocation
 from toolrt.core.clock import Clock
-from toolrt.core.results import Answer, KnownAnswer
+from toolrt.core.results import Answer
 from toolrt.manifest.limits import Cache
 from toolrt.pipeline.asking import sensitive_of
-from toolrt.pipeline.copies import copier, known_bytes, read, written
+from toolrt.pipeline.copies import written
+from toolrt.pipeline.kept import Kept, Quick, Shelf, write
 from toolrt.policy.hashes import texts
 from toolrt.schemas.canonical import canonical_json
 from toolrt.schemas.plain import NotJsonError
@@ -38,61 +37,6 @@ MOST_BYTES_WRITTEN: Final = 16 << 20
 STALE_S: Final = 7 * 24 * 3600.0
 """How old an answer may be that stands in for a fresh one."""
 _MOST_CALLERS = 256
-_OVERHEAD = 400
-"""Bytes that an answer costs beside its value, about."""
-write = SchemaSerializer({"type": "any"}).to_json
-"""JSON of what is plain, in the order in which it is there."""
-
-Quick = tuple[bytes, bytes]
-"""For whom, and the arguments as they were written: found sooner than the digest is made."""
-
-
-class Kept:
-    """One answer, made at `made_s` of the monotonic clock. `copy` gives each caller its own.
-
-    `is_used`: it was asked for since somebody last looked for what to forget.
-    """
-
-    __slots__ = (
-        "body",
-        "copy",
-        "digest",
-        "is_used",
-        "is_written",
-        "known_bytes",
-        "made_s",
-        "quick",
-        "shelf",
-        "size",
-    )
-
-    def __init__(self, shelf: "Shelf", digest: str, body: bytes, made_s: float) -> None:
-        self.shelf = shelf
-        self.digest = digest
-        self.body = body
-        self.made_s = made_s
-        self.quick: Quick | None = None
-        self.is_written = self.is_used = False
-        self.size = len(body) + _OVERHEAD
-        value = read(body)
-        self.copy = copier(value, body)
-        self.known_bytes = known_bytes(value)
-
-
-class Shelf:
-    """The answers of one tool as it is defined, by digest.
-
-    `flights` are the calls under way that others wait for; `stored` are the digests in the store,
-    once somebody has looked.
-    """
-
-    __slots__ = ("flights", "kept", "quick", "stored")
-
-    def __init__(self) -> None:
-        self.kept: OrderedDict[str, Kept] = OrderedDict()
-        self.quick: dict[Quick, Kept] = {}
-        self.flights: dict[str, Any] = {}
-        self.stored: frozenset[str] | None = None
 
 
 class Answers:
@@ -110,8 +54,10 @@ class Answers:
     def of(self, entry: ToolEntry, options: Cache) -> "ToolAnswers":
         """The answers of one tool; those of the same tool in another generation are the same."""
         made = ToolAnswers(self, entry, options)
-        self._left[made.shelf] = made
-        return made
+        known = self._left.setdefault(made.shelf, made)
+        if known.entry is not entry:
+            known = self._left[made.shelf] = made
+        return known
 
     def shelf(self, fingerprint: str) -> Shelf:
         return self._shelves.setdefault(fingerprint, Shelf())
@@ -155,10 +101,9 @@ class Answers:
 
     def drop(self, kept: Kept) -> None:
         """Forget an answer."""
-        del kept.shelf.kept[kept.digest], self._order[kept]
+        kept.shelf.forget(kept)
+        del self._order[kept]
         self._size -= kept.size
-        if kept.quick is not None:
-            kept.shelf.quick.pop(kept.quick, None)
 
     async def found(self, tool: str, shelf: Shelf, digest: str) -> KeptAnswer | None:
         """What an earlier process has left in the store; it is looked through once a tool."""
@@ -206,7 +151,7 @@ class ToolAnswers:
         self.ttl_s = options.ttl
         self._answers = answers
         self.monotonic = answers.clock.monotonic
-        self._entry = entry
+        self.entry = entry
         self._options = options
         self._sensitive = sensitive_of(entry)
         self._keeps_stale = entry.fallback is not None and entry.fallback.is_stale
@@ -279,13 +224,13 @@ class ToolAnswers:
         if kept is None:
             return None
         age_s = self.monotonic() - kept.made_s
-        return (KnownAnswer(kept.copy(), kept.known_bytes), age_s) if age_s < STALE_S else None
+        return (kept.answer(), age_s) if age_s < STALE_S else None
 
     def left(self, kept: Kept) -> KeptAnswer | None:
         """An answer as the next process finds it; what may be sensitive stays in memory."""
         age_s = self.monotonic() - kept.made_s
         lasts_s = STALE_S if self._keeps_stale else self.ttl_s
-        is_private = self._sensitive or self._entry.manifest.result.redact
+        is_private = self._sensitive or self.entry.manifest.result.redact
         if is_private or self._options.scope == "session" or age_s >= lasts_s:
             return None
         return KeptAnswer(self._fingerprint, kept.digest, kept.body, age_s, lasts_s)
@@ -323,10 +268,10 @@ class ToolAnswers:
         """What the caller brings for the references of the tool, or for its code: part of the
         question.
         """
-        kinds = {each.kind for each in self._entry.references}
+        kinds = {each.kind for each in self.entry.references}
         told: list[Any] = [caller.tenant] if "tenant" in kinds else []
         is_for_one = scope in {"caller", "session"}
-        if "caller" not in kinds and not (is_for_one and _sees_credentials(self._entry)):
+        if "caller" not in kinds and not (is_for_one and _sees_credentials(self.entry)):
             return told
         secret = self._answers.secret
         for name, value in sorted(caller.credentials.items()):

@@ -15,7 +15,7 @@ from typing import Any
 from toolrt.catalog.registry import Registry
 from toolrt.catalog.snapshot import Snapshot, ToolEntry
 from toolrt.core import logs
-from toolrt.core.calls import MAY_CALL, Caller, Invocation
+from toolrt.core.calls import MAY_CALL, Caller, Invocation, begun
 from toolrt.core.clock import Clock
 from toolrt.core.errors import CallError, RefusedError
 from toolrt.core.redaction import without_credentials
@@ -94,11 +94,11 @@ class Gateway:
         self.breakers = self._equipment.breakers
         self._journal = memory.journal
         journal = memory.journal
-        self._tell = Telling(journal).tell
         self._redactor = references.redactor
         sessions = self._equipment.sessions
         self._ends = Endings(registry, sessions, self.telemetry, journal, self._redactor)
-        self._id_prefix = f"{self._equipment.random.getrandbits(96):024x}"
+        self._ids = f"{self._equipment.random.getrandbits(96):024x}-"
+        self._tell = Telling(journal, self._ids).tell
         self._numbers = count(1)
         self._planned: Snapshot | None = None
         self._plans: dict[str, Plan] = {}
@@ -119,16 +119,17 @@ class Gateway:
             name = plain_name(name)
         monotonic = self._monotonic  # named first, as is `chain`: CPython calls those faster
         started, snapshot, caller = monotonic(), self._registry.current, caller or ANONYMOUS
-        invocation = Invocation(
-            f"{self._id_prefix}-{next(self._numbers)}",
+        number = next(self._numbers)
+        invocation = begun(
+            f"{self._ids}{number}",
             name,
             arguments,
             caller,
             self._clock,
             started,
-            started,
             snapshot.generation,
             on_progress,
+            number,
         )
         if marks is not None:
             invocation.marks = marks
@@ -296,7 +297,7 @@ class Gateway:
 
     def new_id(self) -> str:
         """An id that no other call has, nor any batch."""
-        return f"{self._id_prefix}-{next(self._numbers)}"
+        return f"{self._ids}{next(self._numbers)}"
 
     @property
     def snapshot(self) -> Snapshot:

@@ -21,6 +21,7 @@ from toolrt.pipeline.stages.limit import limit, limit_approved, loop
 from toolrt.pipeline.stages.once import once
 from toolrt.pipeline.stages.poll import poll
 from toolrt.pipeline.stages.prepare import prepare
+from toolrt.pipeline.stages.recall import recall
 from toolrt.pipeline.stages.recover import recover
 from toolrt.pipeline.stages.refuse import refuse, refuse_open
 from toolrt.pipeline.stages.revalidate import revalidate
@@ -50,7 +51,7 @@ ORDER = (
 others are rings around the binding."""
 
 BEFORE: tuple[Stage, ...] = (
-    limit, after, prepare, validate, authorize, loop, recover, refuse, approve,
+    limit, after, prepare, recall, validate, authorize, loop, recover, refuse, approve,
 )  # fmt: skip
 """What a call passes before anything happens in the world."""
 

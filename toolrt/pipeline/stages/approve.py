@@ -6,11 +6,10 @@ arguments that were approved, and runs once.
 """
 
 import logging
-from dataclasses import replace
 from typing import Any
 
 from toolrt.catalog.snapshot import ToolEntry
-from toolrt.core.calls import Invocation
+from toolrt.core.calls import Invocation, apart
 from toolrt.core.decisions import Decision
 from toolrt.core.results import Failure, Outcome
 from toolrt.pipeline.asking import given, pause_of, shown_to_people, subject_of, told_of
@@ -138,7 +137,8 @@ class _Asking:
         """What would be sent or run, as people may see it."""
         shown = shown_to_people(self.entry, invocation.arguments)
         if shown is not invocation.arguments:
-            invocation = replace(invocation, arguments=shown)
+            invocation = apart(invocation)
+            invocation.arguments = shown
         view = self.entry.binding.preview(invocation)
         made: dict[str, Any] = self.equipment.references.redactor.value(view)
         return made

@@ -12,7 +12,7 @@ from toolrt.bindings.forks import FORKS, leave_clone
 from toolrt.catalog.snapshot import ToolEntry
 from toolrt.core.calls import Invocation
 from toolrt.core.errors import AttemptTimeoutError, BindingError, CallError
-from toolrt.core.results import Answer, AttemptFailure, Failure, Outcome
+from toolrt.core.results import Answer, AttemptFailure, BareAnswer, Failure, Outcome
 from toolrt.pipeline.budget import FULL
 from toolrt.pipeline.deadline import late
 from toolrt.pipeline.guarding import Begin, Call, guarded, in_free_turn, waits_for_turns
@@ -105,7 +105,8 @@ class _Trying:
                     leave_clone()
                 invocation.sent = "answered"
                 is_ready = type(value) is dict and is_flat(value)
-                answer = Answer(value if is_ready else to_plain(value))
+                answer: Answer = BareAnswer()
+                answer.value = value if is_ready else to_plain(value)
                 if monotonic() > invocation.deadline:
                     raise late(invocation.deadline - invocation.started, invocation)
             except CallError as error:

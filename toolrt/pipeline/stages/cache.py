@@ -10,8 +10,9 @@ from typing import Any, Final
 
 from toolrt.catalog.snapshot import ToolEntry
 from toolrt.core.calls import Invocation
-from toolrt.core.results import Answer, Failure, KnownAnswer, Outcome
-from toolrt.pipeline.caching import Kept, Quick, ToolAnswers, write
+from toolrt.core.results import Answer, Failure, Outcome
+from toolrt.pipeline.caching import ToolAnswers
+from toolrt.pipeline.kept import Kept, Quick, write
 from toolrt.pipeline.stage import Chain, Equipment
 from toolrt.schemas.plain import NotJsonError
 
@@ -57,7 +58,7 @@ class _Caching:
                     kept = None
                 if kept is not None and monotonic() - kept.made_s < ttl_s:
                     kept.is_used = invocation.is_cached = True
-                    return KnownAnswer(kept.copy(), kept.known_bytes)
+                    return kept.answer()
             return await find(invocation)
 
         return handle if answers.is_quick else find
@@ -122,4 +123,4 @@ class _Caching:
 
 def _hit(invocation: Invocation, kept: Kept) -> Answer:
     invocation.is_cached = kept.is_used = True
-    return KnownAnswer(kept.copy(), kept.known_bytes)
+    return kept.answer()

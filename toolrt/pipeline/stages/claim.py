@@ -16,7 +16,7 @@ from typing import Any
 from toolrt.catalog.snapshot import ToolEntry
 from toolrt.core.calls import Invocation
 from toolrt.core.results import Failure, Outcome, Pause
-from toolrt.pipeline.asking import subject_of, waiting
+from toolrt.pipeline.asking import ASK_AGAIN, subject_of, waiting
 from toolrt.pipeline.reasking import asked_as_now
 from toolrt.pipeline.stage import Chain, Equipment
 from toolrt.pipeline.stages.authorize import decider_of, no_calls
@@ -95,7 +95,7 @@ class _Claiming:
         message = (
             f"`{self.entry.name}` waits for a person again, since a yes that was given counts no"
             f" more: whoever gave it may not decide this now. Nothing ran yet. Approval"
-            f" {record.id}; the same call again, once approved, runs it."
+            f" {record.id}; {ASK_AGAIN}."
         )
         return replace(pause, message=message)
 

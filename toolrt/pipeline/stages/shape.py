@@ -120,7 +120,11 @@ class Shape:
             failure = replace(failure, hint=rules.hint(invocation.arguments))
         if failure.code == "bad-response" and not failure.hint and self.entry.effect != "read":
             failure = replace(failure, hint=IT_RAN)
-        return failed_result(invocation, self.entry.name, self.told(invocation, failure))
+        result = failed_result(invocation, self.entry.name, self.told(invocation, failure))
+        if not invocation.notes:
+            return result
+        notes = self._harmless(invocation.notes)
+        return result._replace(context={**result.context, "notes": notes})
 
     def told(self, invocation: Invocation, failure: Failure) -> Failure:
         """What a caller, and the record of an approval, may know of a failure of the tool."""
@@ -146,7 +150,7 @@ class Shape:
             raise _no_json(error) from error
         status: Status = "success"
         context, raw_data, raw_text = NO_CONTEXT, data, text
-        if _BACKSLASH in written or _DEL in written or not written.isascii():
+        if written and (_BACKSLASH in written or _DEL in written or not written.isascii()):
             data, text, written, context = _cleaned(data, text, written)
             text = text or (raw_text and self.nothing)
         elif text and text is not data:
