@@ -25,6 +25,11 @@ class Tool:
     )
     output_schema: Mapping[str, Any] | None = None
     deprecated: str | None = None
+    kind: str = "python"
+
+    @property
+    def told_schema(self) -> Mapping[str, Any] | None:
+        return self.output_schema
 
 
 def schema(required: tuple[str, ...] = (), **properties: Any) -> dict[str, Any]:

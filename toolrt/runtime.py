@@ -2,7 +2,7 @@
 
 import asyncio
 import os
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from functools import cached_property, partial
 from pathlib import Path
@@ -199,10 +199,12 @@ class Runtime:
         """Make every call of a model's answer; `dialect`, `caller` and more as `Responses.turn`."""
         return await self.vendors.turn(response, **options)
 
-    async def metrics(self) -> str:
-        """The page of metrics as Prometheus reads it; empty where toolrt.yaml wants none."""
+    async def metrics(self, more: Iterable[Reading] = ()) -> str:
+        """The page of metrics as Prometheus reads it; empty where toolrt.yaml wants none. `more` is
+        what a face has counted.
+        """
         of_us = Reading("toolrt_build_info", (__version__,), 1)
-        return await self._page.written(self.snapshot, (*self.standing.readings(), of_us))
+        return await self._page.written(self.snapshot, (*self.standing.readings(), *more, of_us))
 
     def swap(self, snapshot: Snapshot) -> Snapshot:
         """Make another generation the current one; gives the one before back."""

@@ -1,10 +1,14 @@
 """What a model is told of a result, whatever the dialect."""
 
+import json
+
 import pytest
 from vendor_tools import PNG, bad, good, image, names_of, paused
 
 from toolrt.core.binaries import Binary
 from toolrt.core.results import Failure
+from toolrt.dialects import mcp
+from toolrt.dialects.base import DIALECTS, ToolCall, dialect_named
 from toolrt.dialects.content import Blob, blobs, is_failed, said, shown
 
 NAMES = names_of()
@@ -69,6 +73,28 @@ def test_a_call_that_waits_says_what_a_person_fills_in():
         "It waits until 2027-01-15T08:00:00Z.",
         "The person fills in: code, day.",
     ]
+
+
+NOTED = {"notes": ("the arguments were edited by ann", "`weather.forecast` was sent late")}
+NOTES = ["Note: the arguments were edited by ann.", "Note: `weather_forecast` was sent late."]
+
+
+@pytest.mark.parametrize("result", [good({"a": 1}), good("x"), bad(), image()])
+@pytest.mark.parametrize("dialect", list(DIALECTS))
+def test_a13_a_model_reads_the_notes_of_a_call_in_every_dialect(dialect, result):
+    vendor, call = dialect_named(dialect), ToolCall("c", "weather.forecast", {}, "weather_forecast")
+    written = json.dumps(vendor.format_results([call], [result._replace(context=NOTED)], NAMES))
+
+    assert all(json.dumps(each)[1:-1] in written for each in NOTES)
+
+
+def test_a13_notes_stand_beside_a_value_that_is_data():
+    result = good({"a": 1})._replace(context=NOTED)
+
+    parts = mcp.content(result, NAMES)
+
+    assert [each["text"] for each in parts] == ['{"a":1}', *NOTES]
+    assert said(result, NAMES) == "\n".join(['{"a":1}', *NOTES])
 
 
 def test_what_is_shown_of_a_pause_names_no_people_and_the_rest_stays():

@@ -10,6 +10,9 @@ from vendor_tools import FORECAST, TOOLS, Tool, bad, good, image, names_of, paus
 from toolrt.dialects import mcp
 from toolrt.dialects.base import ParseError, export
 
+jsonschema = pytest.importorskip("jsonschema")
+
+NOTICED = {"toolrt/notice": {"type": "string"}}
 OLD, NEW = "2025-11-25", "2026-07-28"
 LIST = {"type": "array", "title": "All", "items": {"$ref": "#/$defs/N"},
         "$defs": {"N": {"type": "number"}}}  # fmt: skip
@@ -53,8 +56,8 @@ def test_where_clients_repeat_an_argument_stays():
     ("effect", "is_idempotent", "hints"),
     [
         ("read", False, (True, False, True)),
-        ("write", False, (False, False, False)),
-        ("write", True, (False, False, True)),
+        ("write", False, (False, True, False)),
+        ("write", True, (False, True, True)),
         ("irreversible", False, (False, True, False)),
     ],
 )
@@ -67,6 +70,20 @@ def test_annotations_come_of_the_effect(effect, is_idempotent, hints):
     assert list(made) == ["readOnlyHint", "destructiveHint", "idempotentHint"]
 
 
+@pytest.mark.parametrize("kind", ["http", "mcp"])
+def test_what_speaks_to_services_reaches_an_open_world(kind):
+    assert mcp.annotations(Tool("t.a", kind=kind))["openWorldHint"] is True
+
+
+def test_schemas_keep_what_they_say_of_themselves():
+    city = {"type": "string", "$anchor": "city"}
+    written = {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema(city=city)}
+
+    document = mcp.tool_document(Tool("t.a", input_schema=written), names_of())
+
+    assert document["inputSchema"] == written
+
+
 def test_a_tool_that_always_asks_says_so_beside_its_annotations():
     assert mcp.tool_document(FORECAST, names_of(), asks=True)["_meta"] == {"toolrt/asks": True}
 
@@ -76,15 +93,53 @@ def test_old_clients_get_an_object_around_what_is_none():
 
     assert old == {
         "type": "object",
-        "properties": {"result": {"type": "array", "items": {"$ref": "#/$defs/N"}}},
-        "required": ["result"],
+        "properties": {"result": {"type": "array", "items": {"$ref": "#/$defs/N"}}, **NOTICED},
+        "anyOf": [{"required": ["result"]}, {"required": ["toolrt/notice"]}],
         "$defs": {"N": {"type": "number"}},
     }
-    assert new["type"] == "array"
+    assert new["anyOf"][0]["type"] == "array"
     assert result(good([1]), OLD, LIST)["structuredContent"] == {"result": [1]}
     assert result(good([1]), NEW, LIST)["structuredContent"] == [1]
-    assert mcp.output_schema(RECORD, OLD) == RECORD
     assert result(good({"t": 1}), OLD, RECORD)["structuredContent"] == {"t": 1}
+
+
+@pytest.mark.parametrize("revision", [OLD, NEW])
+@pytest.mark.parametrize(
+    ("schema", "right", "wrong"),
+    [
+        (RECORD, {"t": 1}, {"t": "x"}),
+        ({"type": "object"}, {}, []),
+        ({"type": "object", "required": ["a"], "additionalProperties": False,
+          "properties": {"a": {"type": "integer"}}}, {"a": 1}, {"a": 1, "b": 2}),
+        ({"$schema": "https://json-schema.org/draft/2020-12/schema", "type": "object",
+          "minProperties": 2, "$defs": {"n": {"type": "integer"}},
+          "patternProperties": {"^n": {"$ref": "#/$defs/n"}}}, {"n": 1, "m": 2}, {"n": 1}),
+        (LIST, [1], ["x"]),
+        ({"$ref": "#/$defs/N", "$defs": {"N": {"enum": [1, None]}}}, None, 2),
+    ],
+)  # fmt: skip
+def test_an_output_schema_takes_a_notice_and_nothing_else_that_it_did_not(
+    schema, right, wrong, revision
+):
+    offered = mcp.output_schema(schema, revision)
+    validator = jsonschema.validators.validator_for(offered)(offered)
+
+    def written(data):
+        return mcp.structured(data, schema, revision)
+
+    assert revision == NEW or offered["type"] == "object"
+    assert validator.is_valid({"toolrt/notice": "it was cut"})
+    assert validator.is_valid(written(right))
+    assert not validator.is_valid(written(wrong))
+
+
+def test_an_answer_that_was_cut_is_no_failure():
+    cut = good({"preview": "x"})._replace(status="partial")
+
+    document = result(cut, NEW, RECORD)
+
+    assert document["isError"] is False
+    assert list(document["structuredContent"]) == ["toolrt/notice"]
 
 
 @pytest.mark.parametrize("revision", [OLD, NEW])
@@ -126,13 +181,6 @@ def test_what_has_no_value_is_an_error_without_structure(given):
 
     assert document["isError"]
     assert "structuredContent" not in document
-
-
-def test_what_was_cut_is_an_error_to_those_that_check_a_schema():
-    cut = good({"preview": "…", "spilled": "h"})._replace(status="partial")
-
-    assert result(cut, of=RECORD)["isError"]
-    assert not result(cut)["isError"]
 
 
 @pytest.mark.parametrize(

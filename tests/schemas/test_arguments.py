@@ -423,3 +423,45 @@ class TestText:
     @pytest.mark.parametrize("rest", ["nope", "[" * 100_000])
     def test_a_name_given_twice_is_told_even_when_the_rest_is_wrong(self, rest):
         assert "`a` is given twice" in self.refused('{"x": {"a": 1, "a": 2}, ' + rest).message
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        {"a": 1, **{f"k{number}": 1 for number in range(100_001)}},
+        {"a": 1, "b": [{}] * 100_001},
+        {"a": "no", "many": list(range(100_001))},
+    ],
+)
+def test_more_values_than_can_be_explained_in_a_moment_are_refused_in_one_sentence(sent):
+    schema = {
+        "type": "object",
+        "properties": {"a": {"type": "integer"}, "many": {"type": "array"}},
+        "additionalProperties": False,
+    }
+    checker = ArgumentChecker(schema, coerce=True)
+
+    with pytest.raises(RefusedError, match="more than 100,000 values") as refused:
+        checker.check(sent)
+
+    assert refused.value.code == "invalid-arguments"
+    assert checker.check({"many": list(range(100_001))}) == {"many": list(range(100_001))}
+
+
+@pytest.mark.parametrize(
+    ("text", "is_many"),
+    [
+        ("[" + "{}," * 100_000 + "1]", True),
+        ("[" + "{}," * 100_000, True),
+        ("[" + "0," * 99_990 + "0]", False),
+        ('["' + ",[{" * 100_000 + '"]', False),
+    ],
+)
+def test_more_values_than_are_read_in_a_moment_are_refused_by_their_text(text, is_many):
+    try:
+        value, told = parse_json(text), ""
+    except RefusedError as error:
+        value, told = None, error.message
+
+    assert ("more than 100,000 values" in told) is is_many
+    assert (value is None) is is_many

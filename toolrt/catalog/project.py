@@ -1,6 +1,5 @@
 """What toolrt.yaml names beyond itself: folders that must be there, constants without secrets."""
 
-import re
 from collections.abc import Iterator
 from hashlib import sha256
 from typing import Any, Final
@@ -10,11 +9,10 @@ from toolrt.core.hosts import reached
 from toolrt.expressions.references import REFERENCE
 from toolrt.loading.files import is_missing
 from toolrt.loading.loader import LoadedFiles
+from toolrt.manifest.project import is_key_hash
 from toolrt.schemas.phrases import visible
 
-_SHORTEST_KEY: Final = 16
 _OF_NOTHING: Final = sha256(b"").hexdigest()
-_HASH: Final = re.compile(r"(?:sha256:)?[0-9a-fA-F]{64}")
 
 
 def check_project(files: LoadedFiles) -> None:
@@ -52,7 +50,7 @@ def _of_constants(value: Any, path: Path) -> Iterator[Fault]:
 
 
 def _of_keys(files: LoadedFiles) -> Iterator[Fault]:
-    """What is long enough for a key, and stands where its hash belongs."""
+    """What stands where the hash of a key belongs, and is none."""
     for number, each in enumerate(files.project.identities):
         message = _wrong_with(each.token_hash)
         if message is not None:
@@ -62,11 +60,11 @@ def _of_keys(files: LoadedFiles) -> Iterator[Fault]:
 
 
 def _wrong_with(hash_: str | None) -> str | None:
-    if hash_ is None or len(hash_) < _SHORTEST_KEY:
+    if hash_ is None:
         return None
-    if not _HASH.fullmatch(hash_):
+    if not is_key_hash(hash_):
         return "`token_hash` is no SHA-256: nobody can come in with it; is it the key itself?"
-    if hash_.lower().endswith(_OF_NOTHING):
+    if hash_.strip().lower().endswith(_OF_NOTHING):
         return "`token_hash` is that of an empty key: nobody can come in with it"
     return None
 

@@ -238,6 +238,11 @@ class ToolEntry(_LooksUp):
         """JSON Schema of the arguments as a model sees it."""
         return for_model(self.parameters.visible_schema())
 
+    @property
+    def told_schema(self) -> Mapping[str, Any] | None:
+        """JSON Schema of the values that clients get; None too where only a person gets them."""
+        return None if self.shaping.to == "user" else self.output_schema
+
     @cached_property
     def origins(self) -> Mapping[str, str]:
         """Dotted path of each written value -> the layer and place that it comes from."""

@@ -27,7 +27,22 @@ class Blob(NamedTuple):
 
 
 def said(result: ToolResult, names: WireNames) -> str:
-    """The text of a result for a model: the tool's own, or else its value as JSON."""
+    """The text of a result for a model: the tool's own, or else its value as JSON, and a line for
+    whatever else is to be known of the call.
+    """
+    text = words(result, names)
+    return "\n".join((text, *notes(result, names))) if "notes" in result.context else text
+
+
+def notes(result: ToolResult, names: WireNames) -> list[str]:
+    """What a model has to know of a call beside its value: that a person changed the arguments,
+    that nothing was done again, that something else stands in.
+    """
+    return [f"Note: {names.told(each)}." for each in result.context.get("notes", ())]
+
+
+def words(result: ToolResult, names: WireNames) -> str:
+    """The text of a result alone."""
     if result.error is not None:
         return names.told(_failed(result.error))
     if result.pause is not None:

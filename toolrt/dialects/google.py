@@ -20,7 +20,7 @@ from toolrt.dialects.base import (
     told_of,
     tool_call,
 )
-from toolrt.dialects.content import Blob, blobs, is_failed, said
+from toolrt.dialects.content import Blob, blobs, is_failed, notes, said, words
 from toolrt.dialects.names import LONGEST, WireNames
 from toolrt.schemas.profiles import GOOGLE
 from toolrt.schemas.strict import rewritten
@@ -129,12 +129,13 @@ def _calls(parts: Sequence[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
 
 
 def _response(result: ToolResult, names: WireNames) -> dict[str, Any]:
-    """The answer of a function: an object with its `output`, or an `error`."""
+    """The answer of a function: an object with its `output`, and notes, or an `error`."""
     if is_failed(result):
         return {"error": said(result, names)}
+    beside = {"notes": told} if (told := notes(result, names)) else {}
     if result.text or blobs(result):
-        return {"output": said(result, names)}
-    return {"output": result.data}
+        return {"output": words(result, names), **beside}
+    return {"output": result.data, **beside}
 
 
 def _inline(blob: Blob) -> dict[str, Any]:

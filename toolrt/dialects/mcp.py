@@ -19,9 +19,9 @@ from toolrt.dialects.base import (
     exported,
     tool_call,
 )
-from toolrt.dialects.content import Blob, blobs, is_failed, said
+from toolrt.dialects.content import Blob, blobs, is_failed, notes, words
 from toolrt.dialects.names import LONGEST_MCP, WireNames
-from toolrt.schemas.strict import cleaned
+from toolrt.schemas.strict import TITLES, cleaned
 
 NAME: Final = "mcp"
 LONGEST_NAME: Final = LONGEST_MCP
@@ -33,7 +33,13 @@ MODERN: Final = "2026-07-28"
 WRAPPED: Final = "result"
 """Where structured output stands that is no object, for clients that know only objects."""
 
-_SHARED = frozenset({"$defs", "definitions"})
+NOTICE: Final = "toolrt/notice"
+"""Where it is said why an answer is not what the output schema says."""
+CUT: Final = "the answer was too long, and is cut; its text has what is there of it"
+
+_OPEN_WORLD = frozenset({"http", "mcp"})
+_SHARED = frozenset({"$defs", "$schema", "definitions"})
+_LIFTABLE = _SHARED | {"additionalProperties", "description", "properties", "required", "type"}
 _SHAPE = 'hand over the params of `tools/call`: {"name": "files_size", "arguments": {…}}'
 
 
@@ -43,42 +49,71 @@ def tool_document(
     """A tool as `tools/list` shows it to clients of a revision; `asks` says that a person is asked
     before each call of it.
 
-    It is only told what the project says: annotations are hints, and relax nothing.
+    The server shows the same. It is only told what the project says: annotations are hints, and
+    relax nothing. Schemas are whole but for their titles, as MCP takes all of JSON Schema.
     """
-    schema = cleaned(tool.input_schema)
-    made: dict[str, Any] = {
-        "name": names.wire(tool.name),
-        "description": description_of(tool, names),
-        "inputSchema": {"type": "object", "properties": {}, **schema},
-        "annotations": annotations(tool),
-    }
+    schema = cleaned(tool.input_schema, TITLES)
+    made: dict[str, Any] = {"name": names.wire(tool.name)}
     if tool.title:
         made["title"] = tool.title
-    if tool.output_schema is not None:
-        made["outputSchema"] = output_schema(tool.output_schema, revision)
+    made["description"] = description_of(tool, names)
+    made["inputSchema"] = {"type": "object", "properties": {}, **schema}
+    if tool.told_schema is not None:
+        made["outputSchema"] = output_schema(tool.told_schema, revision)
+    made["annotations"] = annotations(tool)
     if asks:
         made["_meta"] = {"toolrt/asks": True}
     return made
 
 
 def annotations(tool: Offered) -> dict[str, bool]:
-    """What the effect of a tool comes to: what reads is neither destructive nor counts twice."""
+    """What the effect of a tool comes to: what reads is neither destructive nor counts twice.
+
+    A write may always overwrite, as nobody said that it only adds; so does one that may be
+    repeated, such as a deletion. What speaks to services reaches an open world; of other kinds
+    it is not known.
+    """
     is_read = tool.effect == "read"
-    return {
+    made = {
         "readOnlyHint": is_read,
-        "destructiveHint": tool.effect == "irreversible",
+        "destructiveHint": not is_read,
         "idempotentHint": is_read or tool.is_idempotent,
     }
+    if tool.kind in _OPEN_WORLD:
+        made["openWorldHint"] = True
+    return made
 
 
 def output_schema(schema: Mapping[str, Any], revision: str) -> dict[str, Any]:
-    """The schema of structured output as clients of a revision take it."""
-    made: dict[str, Any] = cleaned(schema)
+    """The schema of structured output as clients of a revision take it. It takes a notice, too: a
+    call that went well, and whose answer was cut or is of another shape, is no failure.
+    """
+    made: dict[str, Any] = cleaned(schema, TITLES)
     if revision >= MODERN or made.get("type") == "object":
+        return _or_notice(made)
+    inner, shared = _parted(made)
+    wrapped = {"type": "object", "properties": {WRAPPED: inner}, "required": [WRAPPED]}
+    return _or_notice({**wrapped, **shared})
+
+
+def _or_notice(schema: dict[str, Any]) -> dict[str, Any]:
+    """The same, or an object with a notice alone."""
+    noticed = {NOTICE: {"type": "string"}}
+    if schema.get("type") == "object" and schema.keys() <= _LIFTABLE:
+        made = {**schema, "properties": {**schema.get("properties", {}), **noticed}}
+        if required := made.pop("required", None):
+            made["anyOf"] = [{"required": required}, {"required": [NOTICE]}]
         return made
-    inner = {word: each for word, each in made.items() if word not in _SHARED}
-    shared = {word: each for word, each in made.items() if word in _SHARED}
-    return {"type": "object", "properties": {WRAPPED: inner}, "required": [WRAPPED], **shared}
+    inner, shared = _parted(schema)
+    notice = {"type": "object", "properties": noticed, "required": [NOTICE]}
+    is_object = {"type": "object"} if schema.get("type") == "object" else {}
+    return {**is_object, "anyOf": [inner, notice], **shared}
+
+
+def _parted(schema: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """A schema to stand inside another, and what it refers to, which stays at the top."""
+    inner = {word: each for word, each in schema.items() if word not in _SHARED}
+    return inner, {word: each for word, each in schema.items() if word in _SHARED}
 
 
 def result_document(
@@ -89,14 +124,14 @@ def result_document(
 ) -> dict[str, Any]:
     """A result as `tools/call` gives it; `schema` is the output schema of the tool.
 
-    A value is structured, too, where there is a schema or it is an object. What is not whole (a
-    failure, a call that waits, an answer that was cut) cannot be what a schema says, and is an
-    error to clients that hold it against one.
+    A value is structured, too, where there is a schema or it is an object. An answer that was cut
+    is not what a schema says, so a notice stands in its place.
     """
     is_whole = result.status == "success" and result.for_user is None
-    made: dict[str, Any] = {"content": content(result, names)}
-    made["isError"] = is_failed(result) or (schema is not None and not is_whole)
-    if is_whole and schema is not None:
+    made: dict[str, Any] = {"content": content(result, names), "isError": is_failed(result)}
+    if schema is not None and not is_whole and not is_failed(result):
+        made["structuredContent"] = {NOTICE: CUT}
+    elif is_whole and schema is not None:
         made["structuredContent"] = structured(result.data, schema, revision)
     elif is_whole and type(result.data) is dict and not blobs(result):
         made["structuredContent"] = result.data
@@ -112,10 +147,32 @@ def structured(data: Any, schema: Mapping[str, Any], revision: str) -> Any:
 def content(result: ToolResult, names: WireNames) -> list[dict[str, Any]]:
     """The parts of a result: its text, and what it holds of images, sounds and other bytes."""
     found = [] if is_failed(result) else blobs(result)
-    if not found:
-        return [{"type": "text", "text": said(result, names)}]
-    text = {"type": "text", "text": said(result, names)}
-    return [text, *(_part(each, result) for each in found)]
+    text = {"type": "text", "text": words(result, names)}
+    parts = [text, *(_part(each, result) for each in found)]
+    return [*told_apart(parts, result, names), *noted(result, names)]
+
+
+def told_apart(
+    parts: Sequence[Mapping[str, Any]], result: ToolResult, names: WireNames
+) -> list[dict[str, Any]]:
+    """The parts for the model, and behind them, where the answer is for the user alone, those that
+    the client shows to nobody else.
+    """
+    if result.for_user is None:
+        return [dict(each) for each in parts]
+    shown = result._replace(text=result.for_user.text, data=result.for_user.data, for_user=None)
+    text = {"type": "text", "text": words(shown, names)}
+    of_user = [text, *(_part(each, result) for each in blobs(shown))]
+    first, *others = parts
+    return [
+        {**first, "annotations": {"audience": ["assistant"]}},
+        *({**each, "annotations": {"audience": ["user"]}} for each in [*of_user, *others]),
+    ]
+
+
+def noted(result: ToolResult, names: WireNames) -> list[dict[str, Any]]:
+    """A part for each note: a value that is JSON stays so."""
+    return [{"type": "text", "text": each} for each in notes(result, names)]
 
 
 def export_tools(tools: Sequence[Offered], names: WireNames, strict: Strict = "auto") -> Export:

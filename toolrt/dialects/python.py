@@ -161,7 +161,7 @@ def _stub(name: str, tool: Offered, names: WireNames) -> str:
     if len(named) < len(properties):
         signature.append("**others: Any")
     told = f"*, {', '.join(signature)}" if named else ", ".join(signature)
-    returns = _type(tool.output_schema, tool.output_schema) if tool.output_schema else "Any"
+    returns = _type(tool.told_schema, tool.told_schema) if tool.told_schema else "Any"
     text = _docstring(description_of(tool, names), properties)
     body = "\n".join(f"    {line}".rstrip() for line in text.split("\n"))
     return f"def {name}({told}) -> {returns}:\n{body}\n    ..."

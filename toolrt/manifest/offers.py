@@ -1,5 +1,7 @@
 """What a project offers to MCP clients beside tools: prompts, resources, and sets of tools."""
 
+from collections.abc import Iterable
+from fnmatch import fnmatchcase
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BeforeValidator, Field, model_validator
@@ -14,6 +16,10 @@ class Toolset(Written):
     description: str | None = None
     tools: list[str]
     hide: list[str] = Field(default_factory=list)
+
+    def offers(self, name: str) -> bool:
+        """Whether a tool of that name is among them."""
+        return _is_among(name, self.tools) and not _is_among(name, self.hide)
 
 
 class PromptArgument(Written):
@@ -78,3 +84,7 @@ class Resource(OneOf):
     file: str | None = None
     tool: str | None = None
     values: dict[str, list[str]] = Field(default_factory=dict)
+
+
+def _is_among(name: str, patterns: Iterable[str]) -> bool:
+    return any(fnmatchcase(name, pattern) for pattern in patterns)

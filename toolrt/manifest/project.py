@@ -1,7 +1,7 @@
 """`toolrt.yaml`: the project's own settings. All of it is optional."""
 
 import re
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Final, Literal
 
 from pydantic import Discriminator, Field, Tag, field_validator, model_validator
 from pydantic_core import PydanticCustomError
@@ -39,6 +39,8 @@ SecretSource = Annotated[
 ]
 
 
+_HASH: Final = re.compile(r"\s*(?:sha256:)?[0-9a-f]{64}\s*", re.IGNORECASE)
+_PUBLIC_URL: Final = re.compile(r"https?://[^/?#@\s]+/?")
 _OURS = ("authorization", "cookie", "host", "origin", "proxy-authorization")
 
 
@@ -104,6 +106,16 @@ class ServeAuth(Written):
     jwt: Jwt | None = None
 
 
+def is_public_url(url: str) -> bool:
+    """Whether pages can stand at the top of it."""
+    return _PUBLIC_URL.fullmatch(url) is not None
+
+
+def is_key_hash(written: str | None) -> bool:
+    """Whether it is a SHA-256, and so one that somebody may come in with."""
+    return written is not None and _HASH.fullmatch(written) is not None
+
+
 class Serve(Written):
     host: str = Field(default="127.0.0.1", min_length=1)
     port: int = Field(default=8080, ge=0, le=65535)
@@ -136,7 +148,7 @@ class Serve(Written):
     @classmethod
     def _is_whole(cls, url: str | None) -> str | None:
         """Pages stand at the top: paths are not rewritten."""
-        if url is not None and not re.fullmatch(r"https?://[^/?#@\s]+/?", url):
+        if url is not None and not is_public_url(url):
             raise PydanticCustomError("bad_url", "expected https://host, without a path")
         return url
 
@@ -187,7 +199,7 @@ class ProjectFile(Written):
     def knows_callers(self) -> bool:
         """Whether it says how callers of a server prove who they are."""
         auth = self.serve.auth if self.serve is not None else None
-        has_keys = any(each.token_hash or each.claim for each in self.identities)
+        has_keys = any(is_key_hash(each.token_hash) or each.claim for each in self.identities)
         return has_keys or (auth is not None and auth.jwt is not None)
 
     @field_validator("identities")

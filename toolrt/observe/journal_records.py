@@ -18,7 +18,8 @@ from typing import Any, Final, NamedTuple
 from toolrt.core.calls import Reach
 from toolrt.core.globs import tool_pattern
 from toolrt.core.redaction import MASK
-from toolrt.observe.journal_entries import SPAN_S, entries_of
+from toolrt.observe.journal_entries import SPAN_S
+from toolrt.observe.journal_values import entries_of
 from toolrt.stores.base import Database, Session
 from toolrt.stores.journal import heads
 from toolrt.stores.verifying import Verified, verified
@@ -257,7 +258,7 @@ def _as_told(entry: Entry) -> Entry:
     """
     if entry["kind"] in _OF_DECISIONS:
         return {name: each for name, each in entry.items() if name not in _OF_PEOPLE}
-    if entry.get("code") != "unknown-tool":
+    if entry.get("code") != "unknown-tool" or entry.get("attempts"):
         return entry
     arguments = entry.get("arguments")
     masked = dict.fromkeys(arguments, MASK) if isinstance(arguments, dict) else MASK

@@ -117,7 +117,8 @@ class Meter:
         """Count any call."""
         code = result.error.code if result.error is not None else ""
         end = (result.status, code if code in CODES or not code else "other", by)
-        if code == "unknown-tool" and self.tool != UNKNOWN:
+        is_unknown = code == "unknown-tool" and not invocation.attempts
+        if is_unknown and self.tool != UNKNOWN:
             self._meters.unknown.add(invocation, result, by)
         elif end not in self._ends and not self._meters.has_room(self):
             self._meters.other.add(invocation, result, by)

@@ -104,6 +104,9 @@ METRICS: Mapping[str, Metric] = MappingProxyType(
         "toolrt_journal_lost_total": Metric(
             "counter", (), "Entries that the journal had no room for while its store failed."
         ),
+        "toolrt_wrong_keys_total": Metric(
+            "counter", ("answer",), "Keys that nobody has, by what came of it (refused, braked)."
+        ),
         "toolrt_build_info": Metric("gauge", ("version",), "1 for the version of toolrt."),
     }
 )  # fmt: skip

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 from toolrt.catalog.sensitive import sensitive_names
 from toolrt.catalog.snapshot import ToolEntry
@@ -14,6 +14,9 @@ from toolrt.policy.questions import Questions, Subject
 from toolrt.policy.terms import added, reasons_of
 from toolrt.stores.approval_twins import Twin
 from toolrt.stores.approvals import Approval
+
+ASK_AGAIN: Final = "the same call again, once approved, runs it"
+"""How a call that was paused goes on; those who wait for it have it told in another way."""
 
 
 def subject_of(entry: ToolEntry, arguments: Mapping[str, Any] | None = None) -> Subject:
@@ -94,10 +97,7 @@ def _message(record: Approval, before: Approval | None) -> str:
         asks = added(record.terms, before.terms) or record.terms.asks
         reason = reasons_of(asks)
     because = f": {reason.rstrip('.')}" if reason else ""
-    return (
-        f"`{record.tool}` {waits}{because}. Nothing ran yet. "
-        f"Approval {record.id}; the same call again, once approved, runs it."
-    )
+    return f"`{record.tool}` {waits}{because}. Nothing ran yet. Approval {record.id}; {ASK_AGAIN}."
 
 
 def same_call(twin: Twin | None) -> str:

@@ -10,11 +10,11 @@ from typing import Any
 
 from toolrt.core.errors import RefusedError
 from toolrt.schemas.coercion import coerced
-from toolrt.schemas.effort import Effort
+from toolrt.schemas.effort import Effort, holds_more
 from toolrt.schemas.explanations import explain
 from toolrt.schemas.messages import MOST_FAULTS, ArgumentFault, invalid, refusal
 from toolrt.schemas.phrases import describe, shown, visible, with_article
-from toolrt.schemas.plain import NotJsonError, plain
+from toolrt.schemas.plain import MAX_VALUES, NotJsonError, plain
 from toolrt.schemas.quick import Check, quick_check
 from toolrt.schemas.settling import Settling
 from toolrt.schemas.shapes import Shape, Shapes
@@ -95,6 +95,8 @@ class ArgumentChecker:
         ready = self._ready or self._make_ready()
         if ready.effort is not None:
             _refuse_large(arguments, ready.effort)
+        if holds_more(arguments, MAX_VALUES) and not _is_right(ready, arguments):
+            raise _too_many()
         value = _plain_object(arguments)
         if self._fits(ready, value):
             return value, []
@@ -146,6 +148,21 @@ class ArgumentChecker:
             schema["properties"] = {k: v for k, v in properties.items() if k not in self._hidden}
             schema["required"] = [n for n in schema.get("required", ()) if n not in self._hidden]
         return schema
+
+
+def _is_right(ready: _Ready, arguments: Any) -> bool:
+    """Whether arguments fit as they are; what is no JSON may, as far as it is known here."""
+    try:
+        return ready.validator.is_valid(arguments)
+    except ValueError:
+        return True
+
+
+def _too_many() -> RefusedError:
+    """The refusal of arguments that are wrong, and too many to say where in a moment."""
+    message = f"the arguments hold more than {MAX_VALUES:,} values, and do not fit the schema"
+    hint = "send less, or exactly what the schema says"
+    return invalid(ArgumentFault((), message, "fewer values", "more"), hint)
 
 
 def _plain_object(arguments: Any) -> dict[str, Any]:

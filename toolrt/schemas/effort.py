@@ -6,7 +6,7 @@ each level do.
 """
 
 from collections.abc import Iterator, Mapping
-from itertools import chain
+from itertools import chain, islice
 from typing import Any
 
 from toolrt.schemas.plain import MAX_DEPTH
@@ -125,6 +125,15 @@ def _listed(found: Any) -> Iterator[Any]:
         yield from found.values()
     elif isinstance(found, list):
         yield from found
+
+
+def holds_more(value: Any, most: int) -> bool:
+    """Whether there are more values inside, at any depth; counting ends there."""
+    count, parts = 0, [value]
+    while parts and count <= most:
+        parts = list(islice(chain.from_iterable(map(_inside, parts)), most + 1))
+        count += len(parts)
+    return count > most
 
 
 def _inside(value: Any) -> Any:

@@ -13,6 +13,8 @@ from toolrt.core.faults import Path
 
 MAX_DEPTH = 64
 MAX_DIGITS = 4300
+MAX_VALUES = 100_000
+"""With more, JSON is not read, and arguments have to fit as they are: it would take seconds."""
 _TOO_DEEP = f"is nested deeper than {MAX_DEPTH} levels"
 _SAFE_BITS = 14284  # every integer this short has at most MAX_DIGITS digits
 _FIRST_TOO_LONG = 10**MAX_DIGITS

@@ -16,7 +16,9 @@ _OUR_FORMATS = frozenset({"path", WORKSPACE_PATH})
 _LONG_ENUM = 250
 _FOR_CLIENTS = "x-mcp-header"
 """Where MCP clients repeat an argument."""
-_SAYS_NOTHING = frozenset(("$anchor", "$comment", "$dynamicAnchor", "$id", "$schema", "title"))
+TITLES = frozenset(("$comment", "title"))
+"""Words that say nothing to a model."""
+_SAYS_NOTHING = TITLES | {"$anchor", "$dynamicAnchor", "$id", "$schema"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,29 +68,32 @@ def loosened(schema: Mapping[str, Any], profile: Profile) -> Rewritten:
     return Rewritten({**made, "properties": kept}, _once(changes))
 
 
-def cleaned(schema: Any) -> Any:
-    """A schema without titles and other words that say nothing to a model; a property may have any
-    name, `title` too.
+def cleaned(schema: Any, without: frozenset[str] = _SAYS_NOTHING) -> Any:
+    """A schema without titles and other words that say nothing to a model, and those that nobody
+    knows; a property may have any name, `title` too.
     """
     if not isinstance(schema, Mapping):
         return schema
     made: dict[str, Any] = {}
     for word, value in schema.items():
         role = ROLES.get(word)
-        if word in _SAYS_NOTHING or (word == "format" and value in _OUR_FORMATS):
+        if word in without or (word == "format" and value in _OUR_FORMATS):
             continue
         if role is None and word != _FOR_CLIENTS:
             continue
-        made[word] = value if role == "other" else _cleaned_inside(value, is_named=role == "named")
+        is_named = role == "named"
+        made[word] = (
+            value if role == "other" else _cleaned_inside(value, without, is_named=is_named)
+        )
     return made
 
 
-def _cleaned_inside(value: Any, *, is_named: bool) -> Any:
+def _cleaned_inside(value: Any, without: frozenset[str], *, is_named: bool) -> Any:
     if isinstance(value, list):
-        return [cleaned(each) for each in value]
+        return [cleaned(each, without) for each in value]
     if is_named and isinstance(value, Mapping):
-        return {name: cleaned(each) for name, each in value.items()}
-    return cleaned(value)
+        return {name: cleaned(each, without) for name, each in value.items()}
+    return cleaned(value, without)
 
 
 def _badly_named(schema: Mapping[str, Any], profile: Profile) -> frozenset[str]:

@@ -15,7 +15,7 @@ from toolrt.core.errors import RefusedError
 from toolrt.core.faults import Path
 from toolrt.schemas.messages import ArgumentFault, invalid
 from toolrt.schemas.phrases import place, with_article
-from toolrt.schemas.plain import MAX_DEPTH, MAX_DIGITS, NotJsonError, plain
+from toolrt.schemas.plain import MAX_DEPTH, MAX_DIGITS, MAX_VALUES, NotJsonError, plain
 from toolrt.schemas.shapes import json_type
 
 MAX_BYTES = 4 * 1024 * 1024
@@ -37,6 +37,8 @@ def parse_arguments(text: str | bytes) -> dict[str, Any]:
 def parse_json(text: str | bytes) -> Any:
     """The value in `text`, numbers exact. Raises RefusedError, code invalid-arguments."""
     decoded = _decoded(text)
+    if len(decoded) > 2 * MAX_VALUES:  # each takes two characters
+        _refuse_many(decoded)
     try:
         value = _DECODER.decode(decoded)
     except json.JSONDecodeError as error:
@@ -132,6 +134,17 @@ def _decoded(text: str | bytes) -> str:
     except UnicodeDecodeError as error:
         is_cut = error.reason == "unexpected end of data"
         raise _refused("the JSON is not UTF-8", _CUT_OFF if is_cut else "send UTF-8") from None
+
+
+def _refuse_many(text: str) -> None:
+    """Raise RefusedError for more values than are read in a moment, however little each says."""
+    if _parts(text) > MAX_VALUES and _parts(_STRING.sub("", text)) > MAX_VALUES:
+        message = f"the JSON holds more than {MAX_VALUES:,} values"
+        raise _refused(message, "send less, or what is long as one text")
+
+
+def _parts(text: str) -> int:
+    return sum(map(text.count, ",[{"))
 
 
 def _is_too_deep(text: str, value: Any) -> bool:

@@ -4,6 +4,7 @@ import asyncio
 import json
 import time
 from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any
 
@@ -208,6 +209,38 @@ async def test_lists_are_those_of_the_caller() -> None:
 
     assert ("t.pay" in names(bot), "t.pay" in names(ann)) == (False, True)
     assert one.status_code == 404
+
+
+async def test_x4_a_credential_for_a_service_stands_once() -> None:
+    project = PEOPLE + "credentials: {github: {header: X-GitHub-Token}}\n"
+    async with served({**FILES, "toolrt.yaml": project}) as server:
+        twice = [("X-GitHub-Token", "one"), ("x-github-token", "two")]
+        calls = [
+            await server.client.post(path, json={"arguments": {"a": 1}}, headers=headers)
+            for path in ("/v1/tools/t.add/call", "/mcp")
+            for headers in (twice, twice[:1])
+        ]
+
+    assert [each.status_code for each in calls[:2]] == [400, 200]
+    assert "x-github-token is given twice" in calls[0].text
+    assert "x-github-token is given twice" in calls[2].text
+    assert "given twice" not in calls[3].text
+
+
+async def test_events_have_room_for_others_where_one_listens_too_often() -> None:
+    async with served(KNOWN) as server, AsyncExitStack() as open_:
+        bot, told = {"Authorization": "Bearer bot-key"}, []
+        for _ in range(16):
+            stream = server.client.stream("GET", "/v1/events", headers=bot)
+            told.append((await open_.enter_async_context(stream)).aiter_bytes())
+            await anext(told[-1])
+        refused = await server.get("/v1/events", "bot-key")
+        ann = {"Authorization": "Bearer ann-key"}
+        async with server.client.stream("GET", "/v1/events", headers=ann) as other:
+            status = other.status_code
+
+    assert refused.status_code == 503
+    assert status == 200
 
 
 async def test_x4_credentials_are_handed_on_and_the_inbound_key_is_not() -> None:

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from served import FILES, Served, served
+from until import until
 
 from toolrt.core.results import Shown, ToolResult
 from toolrt.faces.http.calling import body_of
@@ -15,11 +16,8 @@ pytestmark = pytest.mark.anyio
 
 async def questions(server: Served) -> list[Any]:
     """What waits for a person, once something does."""
-    for _ in range(500):
-        if found := await server.runtime.approvals.listed():
-            return found
-        await asyncio.sleep(0.02)
-    raise AssertionError("nothing waits")
+    found: list[Any] = await until(server.runtime.approvals.listed)
+    return found
 
 
 async def test_a_call_gives_the_document_of_its_result() -> None:
@@ -141,6 +139,11 @@ async def test_a_body_that_says_something_else_is_refused() -> None:
     assert "arguments" in reply.json()["hint"]
 
 
+def requests() -> list[Any]:
+    """The requests that are being answered."""
+    return [task for task in asyncio.all_tasks() if "run_asgi" in repr(task)]
+
+
 async def test_who_hangs_up_ends_the_call() -> None:
     async with served() as server:
         body = json.dumps({"arguments": {"seconds": 30}}).encode()
@@ -148,15 +151,9 @@ async def test_who_hangs_up_ends_the_call() -> None:
         _, writer = await asyncio.open_connection("127.0.0.1", server.port)
         writer.write(head + b"Content-Length: %d\r\n\r\n" % len(body) + body)
         await writer.drain()
-        await asyncio.sleep(0.3)
+        await until(requests)
         writer.close()
-        for _ in range(100):
-            await asyncio.sleep(0.05)
-            if not [t for t in asyncio.all_tasks() if "run_asgi" in repr(t)]:
-                break
-        running = [t for t in asyncio.all_tasks() if "run_asgi" in repr(t)]
-
-    assert running == []
+        await until(lambda: not requests())
 
 
 PLAIN = ToolResult("c-1", "t.add", "success", time_s=0.001234, attempts=1, generation=3)

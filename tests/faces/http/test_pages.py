@@ -80,8 +80,7 @@ async def test_cookies_are_for_this_server_alone() -> None:
 
 
 @pytest.mark.parametrize("key", ["", "nobody", "x" * 5000])
-async def test_a_wrong_key_stays_outside(key: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("toolrt.faces.http.login._PAUSE_S", 0)
+async def test_a_wrong_key_stays_outside(key: str) -> None:
     async with served() as server:
         reply = await logged_in(server, key)
         page = await server.client.get("/approvals")
@@ -123,14 +122,32 @@ async def test_a_cookie_opens_no_door_of_rest_and_a_forged_one_none_at_all() -> 
     assert {each.status_code for each in pages} == {401}
 
 
+async def test_a_value_that_nobody_was_asked_for_is_refused() -> None:
+    async with served(KNOWN) as server:
+        id_ = await paused(server, "bot-key")
+        await logged_in(server, "ann-key")
+        said = await decide(server, id_, **{"field.to": "eve"})
+        record = (await server.get(f"/v1/approvals/{id_}", "ann-key")).json()
+
+    assert said.status_code == 400
+    assert (record["state"], record["arguments"]["to"]) == ("pending", "ann")
+
+
 async def test_who_logs_out_is_outside() -> None:
     async with served() as server:
         await logged_in(server)
         page = (await server.client.get("/approvals")).text
+        kept = "; ".join(f"{name}={value}" for name, value in server.client.cookies.items())
         out = await server.client.post("/logout", data={"csrf": field(page, "csrf")})
         after = await server.client.get("/approvals")
+        server.client.cookies.clear()
+        again = await server.client.get("/approvals", headers={"Cookie": kept})
+        await logged_in(server)
+        anew = await server.client.get("/approvals")
 
-    assert (out.status_code, after.status_code) == (303, 401)
+    assert "toolrt=" in kept
+    assert (out.status_code, after.status_code, again.status_code) == (303, 401, 401)
+    assert anew.status_code == 200
 
 
 async def test_an_identity_that_is_taken_away_is_outside_at_once() -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from served import FILES, PEOPLE, START_KEY, Served, served
+from until import until
 
 pytestmark = pytest.mark.anyio
 KNOWN = {**FILES, "toolrt.yaml": PEOPLE}
@@ -31,12 +32,13 @@ async def paused(server: Served, key: str | None = None, **arguments: Any) -> st
 
 async def recorded(server: Served, path: str, key: str, count: int) -> list[Any]:
     """Entries of the journal, once so many are written."""
-    for _ in range(100):
+
+    async def enough() -> list[Any]:
         entries: list[Any] = (await server.get(path, key)).json()["entries"]
-        if len(entries) >= count:
-            return entries
-        await asyncio.sleep(0.05)
-    raise AssertionError(f"only {entries}")
+        return entries if len(entries) >= count else []
+
+    found: list[Any] = await until(enough)
+    return found
 
 
 async def test_tools_are_listed_filtered_and_shown() -> None:
@@ -158,7 +160,7 @@ async def test_get_waits_for_a_decision() -> None:
     async with served(KNOWN) as server:
         id_ = await paused(server, "bot-key")
         waiting = asyncio.create_task(server.get(f"/v1/approvals/{id_}?wait=10s", "bot-key"))
-        await asyncio.sleep(0.2)
+        await until(lambda: [t for t in asyncio.all_tasks() if "run_asgi" in repr(t)])
         await server.post(f"/v1/approvals/{id_}/decision", {"decision": "deny"}, "ann-key")
         reply = await waiting
 

@@ -6,9 +6,9 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -86,6 +86,39 @@ def key_of(told: dict[str, Any]) -> dict[str, str]:
 def call(told: dict[str, Any], tool: str = "t.add", **arguments: Any) -> httpx.Response:
     body = {"arguments": arguments or {"a": 1}}
     return httpx.post(f"{told['url']}/v1/tools/{tool}/call", json=body, timeout=20)
+
+
+@contextmanager
+def news(project: Path) -> Iterator[Callable[[int], None]]:
+    """Has `t.nap` tell when it begins; gives what waits for so many of them."""
+    pipe = project / "began"
+    os.mkfifo(pipe)
+    told = "async def nap(seconds: float) -> str:\n"
+    write = f"{told}    with open({str(pipe)!r}, 'w') as pipe:\n        pipe.write('x')\n"
+    write_files(project, {"sums.py": FILES["sums.py"].replace(told, write)})
+    reader = os.open(pipe, os.O_RDWR)
+
+    def begun(count: int) -> None:
+        for _ in range(count):
+            os.read(reader, 1)
+
+    try:
+        yield begun
+    finally:
+        os.close(reader)
+
+
+def told_of(process: "subprocess.Popen[str]", word: str) -> str:
+    """The line of stderr that has a word, once it is there."""
+    assert process.stderr
+    return next(line for line in process.stderr if word in line)
+
+
+def asked_until(ask: Callable[[], bool]) -> None:
+    """Ask again and again, each time over the wire, until it is so. Raises AssertionError."""
+    ends = time.monotonic() + 20
+    while not ask():
+        assert time.monotonic() < ends, "it never came to that"
 
 
 def test_a_start_tells_where_and_x6_its_key_is_a_private_file_that_goes_with_it(
@@ -166,31 +199,41 @@ def test_a_broken_project_ends_with_3(project: Path) -> None:
 
 
 def test_term_lets_what_runs_end_and_lets_nobody_in(project: Path) -> None:
-    with serving(project) as (told, process):
-        body = {"arguments": {"seconds": 1.5}}
-        with httpx.Client(timeout=20) as client:
-            request = client.build_request("POST", f"{told['url']}/v1/tools/t.nap/call", json=body)
-            killer = subprocess.Popen(["sh", "-c", f"sleep 0.7; kill -TERM {process.pid}"])
-            reply = client.send(request)
-        killer.wait()
+    with news(project) as begun, serving(project) as (told, process), ThreadPoolExecutor() as pool:
+        calling = pool.submit(call, told, "t.nap", seconds=0.7)
+        begun(1)
+        process.terminate()
+        asked_until(lambda: not is_open(told))
+        reply = calling.result()
         status = process.wait(20)
 
     assert reply.json()["data"] == "rested"
     assert status == 0
 
 
+def is_open(told: dict[str, Any]) -> bool:
+    """Whether somebody new is let in."""
+    try:
+        httpx.get(f"{told['url']}/healthz")
+    except httpx.HTTPError:
+        return False
+    return True
+
+
 def test_what_does_not_end_in_time_is_cancelled(project: Path) -> None:
-    with serving(project, "--drain", "1s") as (told, process):
-        body = {"arguments": {"seconds": 60}}
-        killer = subprocess.Popen(["sh", "-c", f"sleep 0.7; kill -TERM {process.pid}"])
+    with (
+        news(project) as begun,
+        serving(project, "--drain", "1s") as (told, process),
+        ThreadPoolExecutor() as pool,
+    ):
+        calling = pool.submit(call, told, "t.nap", seconds=60)
+        begun(1)
         started = time.monotonic()
-        with pytest.raises(httpx.HTTPError):
-            httpx.post(
-                f"{told['url']}/v1/tools/t.nap/call", json=body, timeout=30
-            ).raise_for_status()
-        killer.wait()
+        process.terminate()
+        reply = calling.result()
         status = process.wait(20)
 
+    assert reply.status_code == 503
     assert status == 0
     assert time.monotonic() - started < 10
 
@@ -217,7 +260,8 @@ _RUNNING: list[tuple[str, dict[str, Any], dict[str, str]]] = [
 def test_what_is_cut_off_by_the_end_is_told_so_and_leaves_no_trace(
     project: Path, terms: int
 ) -> None:
-    with serving(project, "--drain", "1s" if terms == 1 else "30s") as (told, process):
+    drain = "1s" if terms == 1 else "30s"
+    with news(project) as begun, serving(project, "--drain", drain) as (told, process):
 
         def sent(request: tuple[str, dict[str, Any], dict[str, str]]) -> httpx.Response:
             path, body, headers = request
@@ -225,10 +269,10 @@ def test_what_is_cut_off_by_the_end_is_told_so_and_leaves_no_trace(
 
         with ThreadPoolExecutor() as pool:
             sending = [pool.submit(sent, each) for each in _RUNNING]
-            time.sleep(1)
+            begun(len(_RUNNING))
             for _ in range(terms):
                 process.terminate()
-                time.sleep(0.3)
+                asked_until(lambda: not is_open(told))
             replies = [each.result() for each in sending]
         _, log = process.communicate(timeout=20)
 
@@ -244,16 +288,10 @@ def test_what_is_written_is_in_force_and_the_difference_is_told(project: Path) -
         (project / "tools.d" / "more.yaml").write_text(
             "tools: {more: {description: More., command: [printf, more], effect: read}}"
         )
-        for _ in range(100):
-            if call(told, "more").status_code == 200:
-                break
-            time.sleep(0.1)
+        talk = told_of(process, "reloaded: ")
         made = httpx.post(f"{told['url']}/v1/tools/more/call", json={}).json()
-        process.terminate()
-        _, talk = process.communicate(timeout=20)
 
     assert (made["text"], made["context"]["generation"]) == ("more", 2)
-    assert "reloaded: " in talk
     assert "more" in talk
 
 
@@ -266,7 +304,7 @@ def test_reload_asks_the_server_and_a_loss_has_to_be_meant(project: Path, worker
         lost = run(project, "reload")
         before = {call(told).status_code for _ in range(20)}
         meant = run(project, "reload", "--accept-loss")
-        time.sleep(1.5)
+        asked_until(lambda: {call(told).status_code for _ in range(20)} == {200})
         after = {call(told).status_code for _ in range(20)}
     none = run(project, "reload")
 
@@ -282,11 +320,8 @@ def test_hangup_reloads(project: Path) -> None:
         (project / "tools.d" / "more.yaml").write_text(text)
         before = call(told, "more").status_code
         process.send_signal(signal.SIGHUP)
-        for _ in range(100):
-            after = httpx.post(f"{told['url']}/v1/tools/more/call", json={}).status_code
-            if after == 200:
-                break
-            time.sleep(0.1)
+        told_of(process, "reloaded: ")
+        after = httpx.post(f"{told['url']}/v1/tools/more/call", json={}).status_code
 
     assert (before, after) == (404, 200)
 
@@ -296,27 +331,22 @@ def test_workers_share_a_port_and_a_dead_one_is_replaced(project: Path) -> None:
     who = '"""Who."""\nimport os\n\n\ndef who() -> int:\n    return os.getpid()\n'
     write_files(project, {"tools.d/w.yaml": tools, "who.py": who})
 
-    def pids(told: dict[str, Any]) -> set[int]:
-        found = set()
-        for _ in range(60):
-            try:
-                found.add(httpx.post(f"{told['url']}/v1/tools/who/call", json={}).json()["data"])
-            except httpx.HTTPError:
-                time.sleep(0.05)
-        return found
+    def seen(told: dict[str, Any], found: set[int]) -> int:
+        """How many have answered so far."""
+        with suppress(httpx.HTTPError):
+            found.add(httpx.post(f"{told['url']}/v1/tools/who/call", json={}).json()["data"])
+        return len(found)
 
+    before, after = set[int](), set[int]()
     with serving(project, "--workers", "2") as (told, process):
-        time.sleep(1)
-        before = pids(told)
-        os.kill(min(before), signal.SIGKILL)
-        time.sleep(3)
-        after = pids(told)
+        asked_until(lambda: seen(told, before) == 2)
+        killed = min(before)
+        os.kill(killed, signal.SIGKILL)
+        asked_until(lambda: seen(told, after) - (killed in after) == 2)
         process.terminate()
         status = process.wait(20)
 
-    assert len(before) == 2
-    assert len(after) == 2
-    assert min(before) not in after
+    assert len(after - before) == 1
     assert status == 0
 
 

@@ -43,6 +43,12 @@ class Served:
         self.url = f"http://127.0.0.1:{port}/mcp"
 
 
+def running_in(site: Served) -> list[Any]:
+    """What runs in its sessions."""
+    known = site.endpoint.sessions._known.values()
+    return [task for session in known for task in session.running.values()]
+
+
 @asynccontextmanager
 async def served(
     project: Path,

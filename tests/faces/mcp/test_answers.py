@@ -1,13 +1,12 @@
 """Answers of clients: each counts for the very question that was asked, and only a yes is a yes."""
 
-import asyncio
-
 import pytest
 from faces.mcp.projects import project
 from faces.mcp.raw import client
 from faces.mcp.serving import served
 from faces.mcp.test_approvals import ANN, ASKING, ERAS, _asked, paid
 from faces.mcp.test_tasks import TASKS, ended
+from until import until
 
 from toolrt import Caller
 
@@ -142,10 +141,12 @@ async def test_a_task_hears_an_answer_only_once_it_has_shown_its_question(folder
     """
     code = """
     import asyncio
+    import pathlib
     import toolrt
     async def late(context: toolrt.Context) -> str:
         "Asks late."
-        await asyncio.sleep(0.7)
+        while not pathlib.Path(__file__).with_name("asks").exists():
+            await asyncio.sleep(0)
         said = await context.elicit("Who?", {"name": {"type": "string"}}, key="who")
         return f"hello {said.content.get('name')}"
     """
@@ -153,11 +154,15 @@ async def test_a_task_hears_an_answer_only_once_it_has_shown_its_question(folder
     made = project(folder, tools, late_py=code)
     async with served(made) as site, client(site.url, elicitation={}, **TASKS) as raw:
         id_ = (await raw.call("late")).result["taskId"]
-        await asyncio.sleep(0.5)
         more = {"taskId": id_, "inputResponses": said}
         await raw.ask("tasks/update", more, headers={"mcp-name": id_})
-        await asyncio.sleep(0.05)
-        asked = (await raw.ask("tasks/get", {"taskId": id_}, headers={"mcp-name": id_})).result
+        (folder / "asks").touch()
+
+        async def asks():
+            task = (await raw.ask("tasks/get", {"taskId": id_}, headers={"mcp-name": id_})).result
+            return task if task["status"] != "working" else None
+
+        asked = await until(asks)
         await raw.ask("tasks/update", more, headers={"mcp-name": id_})
         done = await ended(raw, id_)
 

@@ -6,6 +6,7 @@ import pytest
 from faces.mcp.projects import project
 from faces.mcp.raw import client
 from faces.mcp.serving import served
+from until import until
 
 from toolrt import Caller
 
@@ -101,7 +102,6 @@ async def test_who_may_not_approve_is_sent_to_the_page_of_who_may(folder, era):
     async with served(project(folder, ASKING), page_of=page_of) as site:
 
         async def later(id_):
-            await asyncio.sleep(0.05)
             await site.runtime.approvals.approve(id_, BOSS)
 
         def answer(params):
@@ -182,6 +182,128 @@ async def _asked(site, era, answer, capabilities, tool="pay"):
     raise AssertionError("it was never answered")
 
 
+STRICT = """
+rules:
+- {id: eyes, decide: ask, tools: [w.order], approval: {exclude_requester: true}}
+- {id: boss, decide: ask, tools: [w.send], approval: {approvers: {roles: [boss]}}}
+default: allow
+"""
+WIDE = """
+namespace: w
+tools:
+  send: {description: Sends., command: [./pay], effect: write}
+  order: {description: Orders., command: [./pay], effect: irreversible}
+"""
+OWN = "rules: [{id: own, decide: ask, tools: ['w.*']}]\ndefault: allow\n"
+
+
+def with_rules(folder, rules):
+    made = project(folder, WIDE)
+    (folder / "policies.d").mkdir()
+    (folder / "policies.d" / "all.yaml").write_text(rules)
+    return made
+
+
+@ERAS
+async def test_nobody_is_shown_a_form_whose_yes_would_not_count(folder, era):
+    site_ = served(with_rules(folder, STRICT), caller=ANN)
+    async with site_ as site, client(site.url, era, elicitation={"form": {}}) as raw:
+        paused = [(await raw.call(name)) for name in ("w_order", "w_send")]
+
+    assert [each.result["isError"] for each in paused] == [True, True]
+    assert [each.before for each in paused] == [[], []]
+    assert paid(folder) == []
+
+
+@ERAS
+async def test_who_is_asked_reads_the_names_that_their_client_has(folder, era):
+    site_ = served(with_rules(folder, OWN), caller=ANN)
+    async with site_ as site, client(site.url, era, elicitation={"form": {}}) as raw:
+        if era == "modern":
+            made = (await raw.call("w_order")).result
+            (question,) = made["inputRequests"].values()
+        else:
+            params = {"name": "w_order", "arguments": {}}
+            async with raw.stream("tools/call", params) as messages:
+                question = await anext(messages)
+
+    assert "`w_order`" in question["params"]["message"]
+    assert "w.order" not in str(question["params"])
+
+
+@ERAS
+async def test_who_is_sent_to_a_page_is_told_that_the_call_waits(folder, era):
+    options = {"page_of": lambda id_: f"https://tools.example/approvals/{id_}"}
+    site_ = served(with_rules(folder, OWN), **options)
+    async with site_ as site, client(site.url, era, elicitation={"url": {}}) as raw:
+        if era == "modern":
+            made = (await raw.call("w_order")).result
+            (question,) = made["inputRequests"].values()
+        else:
+            params = {"name": "w_order", "arguments": {}}
+            async with raw.stream("tools/call", params) as messages:
+                question = await anext(messages)
+
+    assert "it runs once it is approved" in question["params"]["message"]
+    assert "same call again" not in question["params"]["message"]
+    assert "`w_order`" in question["params"]["message"]
+
+
+async def test_over_stdio_a_paused_call_says_how_to_decide(folder):
+    import sys
+
+    mcp = pytest.importorskip("mcp")
+    arguments = ["-m", "toolrt", "-p", str(project(folder)), "serve", "--stdio"]
+    started = mcp.StdioServerParameters(command=sys.executable, args=arguments)
+    async with mcp.Client(started, mode="legacy") as connected:
+        paused = await connected.call_tool("pay", {})
+
+    assert paused.is_error
+    id_ = paused.meta["toolrt/approval"]["approval_id"]
+    assert f"`toolrt approvals approve {id_}`" in paused.content[0].text
+
+
+NOTING = """
+tools:
+  order:
+    description: Orders.
+    command: [./pay, "{{ size }}", "{{ call.idempotency_key }}"]
+    parameters: {size: {type: string, enum: [s, m], description: Size}, number: integer}
+    effect: irreversible
+    idempotency_key: "{{ number }}"
+  lose: {description: Fails., command: ["false"], parameters: {size: string}, effect: irreversible}
+"""
+
+
+@ERAS
+@pytest.mark.parametrize("name", ["order", "lose"])
+async def test_a13_the_model_reads_that_a_person_changed_its_arguments(folder, era, name):
+    arguments = {"size": "s", "number": 1} if name == "order" else {"size": "s"}
+    async with served(project(folder, NOTING)) as site, client(site.url, era) as raw:
+        await raw.call(name, arguments)
+        await site.runtime.approvals.approve((await approval(site)).id, BOSS, edits={"size": "m"})
+        ran = (await raw.call(name, arguments)).result
+
+    assert ran["isError"] is (name == "lose")
+    assert ran["content"][-1]["text"] == "Note: the arguments were edited by boss."
+
+
+@ERAS
+async def test_the_model_reads_that_nothing_was_done_again(folder, era):
+    arguments = {"size": "s", "number": 1}
+    async with served(project(folder, NOTING)) as site, client(site.url, era) as raw:
+        for _ in range(2):
+            await raw.call("order", arguments)
+            record = await approval(site)
+            await site.runtime.approvals.approve(record.id, BOSS)
+            ran = (await raw.call("order", arguments)).result
+
+    assert [each["text"].strip() for each in ran["content"]] == [
+        "paid", "Note: an earlier call with the same idempotency key did this already.",
+    ]  # fmt: skip
+    assert paid(folder) == ["paid"]
+
+
 @ERAS
 async def test_a_client_that_never_answers_gets_the_pause_in_the_end(folder, era, monkeypatch):
     monkeypatch.setattr("toolrt.faces.mcp.asking.WAIT_S", 0.2)
@@ -191,7 +313,7 @@ async def test_a_client_that_never_answers_gets_the_pause_in_the_end(folder, era
     ):
         reply = await raw.call("pay")
         if era == "modern":
-            await asyncio.sleep(0.4)
+            await until(lambda: not site.endpoint.protocol.lot._parked)
             said = {"approval": {"action": "accept", "content": {"decision": "approve"}}}
             state = reply.result["requestState"]
             reply = await raw.call("pay", requestState=state, inputResponses=said)

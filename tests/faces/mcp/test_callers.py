@@ -113,10 +113,13 @@ async def test_a_call_whose_code_is_unknown_tool_is_made_once(folder):
         raise toolrt.ToolError("no such tool", code="unknown-tool")
     """
     made = project(folder, tools, unknown_py=code)
+    said = []
     async with served(made) as site:
         for era in ("handshake", "modern"):
             async with client(site.url, era) as raw:
                 await raw.ask("tools/list")
-                await raw.call("unknown")
+                said.append((await raw.call("unknown")).result)
 
+    assert [each["isError"] for each in said] == [True, True]
+    assert {each["_meta"]["toolrt/code"] for each in said} == {"unknown-tool"}
     assert (folder / "runs.txt").read_text().splitlines() == ["ran"] * 2

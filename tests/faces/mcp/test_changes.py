@@ -188,9 +188,7 @@ class _listening:  # noqa: N801 - a context manager
     async def __aenter__(self):
         if self.raw.era == "handshake":
             self.stream = self.raw.beside()
-            told = await self.stream.__aenter__()
-            await asyncio.sleep(0.05)
-            return told
+            return await self.stream.__aenter__()
         params = {"notifications": self.wanted}
         self.stream = self.raw.stream("subscriptions/listen", params)
         told = await self.stream.__aenter__()

@@ -9,6 +9,7 @@ import pytest
 from faces.mcp.projects import project
 from faces.mcp.raw import META, MODERN
 from faces.mcp.test_stdio import Process
+from until import until
 
 from toolrt.faces.mcp.early import FILE
 
@@ -42,10 +43,7 @@ async def kept(folder):
     async with started(project(folder)) as server:
         await server.greet()
         tools = await listed(server)
-        for _ in range(200):
-            if (folder / FILE).exists():
-                break
-            await asyncio.sleep(0.05)
+        await until((folder / FILE).exists)
         await server.ended()
     return tools
 

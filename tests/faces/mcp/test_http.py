@@ -6,7 +6,8 @@ import json
 import pytest
 from faces.mcp.projects import project
 from faces.mcp.raw import client
-from faces.mcp.serving import served
+from faces.mcp.serving import running_in, served
+from until import until
 
 pytestmark = pytest.mark.anyio
 ERAS = pytest.mark.parametrize("era", ["handshake", "modern"])
@@ -157,19 +158,14 @@ async def test_a_modern_client_that_goes_ends_its_call(folder):
         asked = asyncio.ensure_future(raw.call("wait", {"seconds": 30.5}))
         await _started("30.5")
         asked.cancel()
-        for _ in range(100):
-            if not await _running("30.5"):
-                break
-            await asyncio.sleep(0.05)
-
-    assert not await _running("30.5")
+        await until(lambda: _gone("30.5"))
 
 
 async def test_an_id_that_is_running_already_is_refused(folder):
     async with served(project(folder)) as site, client(site.url, "handshake") as raw:
         params = {"name": "slow", "arguments": {"seconds": 0.2}}
         first = asyncio.ensure_future(raw.ask("tools/call", params, id_="same"))
-        await asyncio.sleep(0.1)
+        await until(lambda: running_in(site))
         second = await raw.ask("tools/call", params, id_="same")
 
         assert second.error["code"] == -32600
@@ -290,11 +286,11 @@ async def test_pages_of_a_list_end_when_the_list_changes(folder):
 
 
 async def _started(word: str) -> None:
-    for _ in range(200):
-        if await _running(word):
-            return
-        await asyncio.sleep(0.02)
-    raise AssertionError("it never started")
+    await until(lambda: _running(word))
+
+
+async def _gone(word: str) -> bool:
+    return not await _running(word)
 
 
 async def _running(word: str) -> bool:
@@ -344,7 +340,4 @@ async def test_streams_of_clients_that_went_leave_nothing_behind(folder, era):
             params = {"name": "slow", "arguments": {"seconds": 0.3}, "_meta": meta}
             async with raw.stream("tools/call", params) as messages:
                 await anext(messages)
-        await asyncio.sleep(1.2)
-        left = [each for each in asyncio.all_tasks() if "Exchange" in repr(each)]
-
-    assert left == []
+        await until(lambda: not [t for t in asyncio.all_tasks() if "Exchange" in repr(t)])

@@ -8,9 +8,10 @@ import signal
 import pytest
 from faces.mcp.projects import project
 from faces.mcp.raw import client
-from faces.mcp.serving import served
+from faces.mcp.serving import running_in, served
 from faces.mcp.test_early import kept, started
 from faces.mcp.test_stdio import _running, _until
+from until import until
 
 from toolrt.faces.mcp import early
 from toolrt.faces.mcp.early import Told
@@ -89,7 +90,7 @@ async def test_calling_off_what_is_no_id_calls_off_nothing_over_stdio(folder):
 async def test_calling_off_what_is_no_id_calls_off_nothing_over_http(folder, id_):
     async with served(project(folder)) as site, client(site.url, "handshake") as raw:
         running = asyncio.ensure_future(raw.call("slow", {"seconds": 0.1}))
-        await asyncio.sleep(0.1)
+        await until(lambda: running_in(site))
         status = await raw.tell("notifications/cancelled", {"requestId": id_})
         result = (await running).result
 
@@ -161,7 +162,6 @@ async def test_a_second_signal_leaves_no_child_behind(folder):
         await _until(lambda: _running(seconds), True)
         for _ in range(3):
             server.process.send_signal(signal.SIGTERM)
-            await asyncio.sleep(0.2)
         await asyncio.wait_for(server.process.wait(), 20)
         is_left = await _running(seconds)
 

@@ -9,6 +9,7 @@ import sys
 import pytest
 from faces.mcp.projects import project
 from faces.mcp.raw import META, MODERN
+from until import until
 
 pytestmark = pytest.mark.anyio
 MODERN_META = {f"{META}protocolVersion": MODERN, f"{META}clientCapabilities": {}}
@@ -192,8 +193,7 @@ async def _running(word):
 
 
 async def _until(look, wanted):
-    for _ in range(300):
-        if await look() is wanted:
-            return
-        await asyncio.sleep(0.02)
-    raise AssertionError("it never came to that")
+    async def is_so():
+        return await look() is wanted
+
+    await until(is_so)

@@ -1,11 +1,10 @@
 """Tasks: calls of modern clients that go on without their request."""
 
-import asyncio
-
 import pytest
 from faces.mcp.projects import project
 from faces.mcp.raw import client
 from faces.mcp.serving import served
+from until import until
 
 from toolrt import Caller
 
@@ -16,12 +15,12 @@ BOSS = Caller("boss", may=frozenset({"approve"}))
 
 async def ended(raw, task_id):
     """How a task ends."""
-    for _ in range(200):
+
+    async def over():
         task = (await raw.ask("tasks/get", {"taskId": task_id}, headers=named(task_id))).result
-        if task["status"] not in {"working", "input_required"}:
-            return task
-        await asyncio.sleep(0.05)
-    raise AssertionError("it never ended")
+        return task if task["status"] not in {"working", "input_required"} else None
+
+    return await until(over)
 
 
 def named(task_id):

@@ -30,6 +30,7 @@ VERBS: Mapping[str, tuple[str, str]] = {
     "check": ("toolrt.faces.cli.check", "Find every fault of every file."),
     "list": ("toolrt.faces.cli.list", "List the tools and how they are called."),
     "show": ("toolrt.faces.cli.show", "Show one tool in full."),
+    "instructions": ("toolrt.faces.cli.instructions", "Print what a model is told of the tools."),
     "run": ("toolrt.faces.cli.run", "Call one tool."),
     "serve": ("toolrt.faces.cli.serve", "Serve the tools to agents: MCP and REST."),
     "reload": ("toolrt.faces.cli.reload", "Ask a running server to reload."),

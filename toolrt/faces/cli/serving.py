@@ -8,8 +8,9 @@ import socket
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import uvloop
 
@@ -19,16 +20,19 @@ from toolrt.core.results import SCHEMA
 from toolrt.faces.cli.caller import at_terminal
 from toolrt.faces.cli.findings import tell_weak
 from toolrt.faces.cli.names import broken
+from toolrt.faces.cli.options import Misuse
 from toolrt.faces.cli.table import count
 from toolrt.faces.cli.watch import tell_reload
 from toolrt.faces.exits import Exit, Stop
 from toolrt.faces.http.access import Access, Starting
 from toolrt.faces.http.keyfile import Running, kept, path_of
+from toolrt.faces.http.mates import Mates, besides
 from toolrt.faces.http.serving import bound, serve
 from toolrt.faces.http.site import Site
 from toolrt.loading.loader import load_files
 from toolrt.loading.stock import Stock
-from toolrt.manifest.project import ProjectFile, Serve
+from toolrt.manifest.project import ProjectFile, Serve, is_public_url
+from toolrt.schemas.phrases import visible
 from toolrt.state import DEFAULT_STATE
 
 if TYPE_CHECKING:
@@ -40,6 +44,13 @@ OnStart = Callable[[Site], None]
 """Is told once the port is open."""
 
 _DRAIN_S: Final = 30.0
+
+
+class Beside(NamedTuple):
+    """What a worker has beside the port: a socket of its own, and those of the others."""
+
+    own: socket.socket
+    mates: Mates
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,10 +81,15 @@ class Plan:
         no_watch: bool,
         allow_foreign_config: bool,
     ) -> "Plan":
-        """Raises Stop where others could call whom nobody asks who they are."""
+        """Raises Misuse for an address that is none, and Stop where others could call whom nobody
+        asks who they are.
+        """
         root = settings.project()
         written = load_files(Stock(root)).project
         serve_ = written.serve or Serve()
+        if public_url and not is_public_url(public_url):
+            hint = "give https://host, without a path"
+            raise Misuse(f"`--public-url` cannot be `{visible(public_url)}`", hint=hint)
         host = host or serve_.host
         public_url = (public_url or serve_.public_url or "").rstrip("/") or None
         others = reached(host, public_url, serve_.hosts)
@@ -137,10 +153,12 @@ def host(plan: Plan, settings: "Settings") -> Exit:
         return _keep(opened, settings, tell)
 
 
-def _run(opened: Opened, settings: "Settings", on_start: OnStart) -> Exit:
+def _run(
+    opened: Opened, settings: "Settings", on_start: OnStart, beside: Beside | None = None
+) -> Exit:
     """Open the project in this process and serve it."""
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        return runner.run(_served(opened, settings, on_start))
+        return runner.run(_served(opened, settings, on_start, beside))
 
 
 def _keep(opened: Opened, settings: "Settings", tell: OnStart) -> Exit:
@@ -148,19 +166,21 @@ def _keep(opened: Opened, settings: "Settings", tell: OnStart) -> Exit:
     from toolrt.faces.cli.main import ending  # noqa: PLC0415 - it has this verb in its table
     from toolrt.faces.cli.workers import READY, Keeper, joined  # noqa: PLC0415 - most have one process
 
-    has_told = False
+    with besides(opened.plan.workers) as sockets:
+        paths = tuple(each.getsockname() for each in sockets)
 
-    def work(number: int, line: socket.socket) -> int:
-        def started(site: Site) -> None:
-            joined(site, line)
-            line.send(READY)
-            if number == 0 and not has_told:
-                tell(site)
+        def work(number: int, line: socket.socket) -> int:
+            def started(site: Site) -> None:
+                joined(site, line)
+                line.send(READY)
+                if number == 0:
+                    tell(site)
 
-        quiet = settings if number == 0 else replace(settings, screen=_silent(settings.screen))
-        return ending(lambda: _run(opened, quiet, started), sys.argv[1:])
+            quiet = settings if number == 0 else replace(settings, screen=_silent(settings.screen))
+            beside = Beside(sockets[number], Mates(number, paths))
+            return ending(lambda: _run(opened, quiet, started, beside), sys.argv[1:])
 
-    return Exit(Keeper(work, opened.plan.workers).run())
+        return Exit(Keeper(work, opened.plan.workers).run())
 
 
 def _silent(screen: "Screen") -> "Screen":
@@ -168,16 +188,20 @@ def _silent(screen: "Screen") -> "Screen":
     return replace(screen, is_quiet=True)
 
 
-async def _served(opened: Opened, settings: "Settings", on_start: OnStart) -> Exit:
+async def _served(
+    opened: Opened, settings: "Settings", on_start: OnStart, beside: Beside | None
+) -> Exit:
     plan = opened.plan
+    own, mates = (None, None) if beside is None else beside
     try:
         async with runtime.open(
             plan.root, watch=plan.watch, allow_foreign_config=plan.allow_foreign_config
         ) as project:
             starting = Starting(plan.is_local, opened.key, at_terminal, plan.host, opened.url)
-            site = Site(project, Access(project, starting), opened.secret)
+            site = Site(project, Access(project, starting), opened.secret, mates=mates)
             _tell_reloads(project, settings)
-            await serve(site, opened.listening, plan.drain_s, lambda: _begun(site, on_start))
+            start = partial(_begun, site, on_start)
+            await serve(site, opened.listening, plan.drain_s, start, own)
     except runtime.BrokenProjectError as error:
         raise broken(error.compiled, settings) from error
     return Exit.OK
@@ -246,6 +270,10 @@ def _tell_start(
         document,
         lambda: f"serving {tools} at {opened.url} (MCP /mcp, REST /v1, people /approvals){whose}",
     )
+    if opened.plan.public_url is None and not opened.plan.is_local:
+        settings.screen.say(
+            f"note: people get links to {opened.local_url}: `public_url` says where others reach it"
+        )
 
 
 def project_of(root: Path) -> ProjectFile:

@@ -15,8 +15,9 @@ from toolrt.core.calls import MAY_CALL, Caller
 from toolrt.core.errors import ProjectError
 from toolrt.core.hosts import reached
 from toolrt.core.redaction import Secret
+from toolrt.faces.http.brake import Brake
 from toolrt.faces.http.problems import ProblemError, forbidden, unauthorized
-from toolrt.faces.http.wire import Head
+from toolrt.faces.http.wire import Head, Scope
 from toolrt.manifest.project import Identity, Jwt, ProjectFile
 from toolrt.pipeline.gateway import ANONYMOUS
 
@@ -62,6 +63,7 @@ class Access:
     def __init__(self, runtime: "Runtime", starting: Starting) -> None:
         self.starting = starting
         self._runtime = runtime
+        self.brake = Brake()
         self._seen: dict[bytes, Known] = {}
         self._tokens: Tokens | None = None
         self._refresh(runtime.written)
@@ -71,9 +73,15 @@ class Access:
         """The page on which people decide about an approval."""
         return f"{self.starting.url}/approvals/{approval_id}"
 
-    async def caller(self, head: Head) -> Caller:
-        """Who sends this, or somebody anonymous. Raises ProblemError for who may not even ask."""
-        return self.known(head) or self._whole(await self._proven(head[b"authorization"]), head)
+    async def caller(self, head: Head, address: str | None = None) -> Caller:
+        """Who sends this, or somebody anonymous. Raises ProblemError for who may not even ask.
+
+        From an `address`, few wrong keys are taken at a time.
+        """
+        known = self.known(head)
+        if known is not None:
+            return known
+        return self._whole(await self._proven(head[b"authorization"], address), head)
 
     def known(self, head: Head) -> Caller | None:
         """The same, where it needs no looking up; else None."""
@@ -96,9 +104,9 @@ class Access:
         is_same = (now.principal, now.tenant) == (caller.principal, caller.tenant)
         return is_same and now.may >= caller.may
 
-    async def of_key(self, key: str) -> Known:
+    async def of_key(self, key: str, address: str) -> Known:
         """Who logs in with a key or a token. Raises ProblemError."""
-        return await self._proven(b"Bearer " + key.strip().encode())
+        return await self._proven(b"Bearer " + key.strip().encode(), address)
 
     def still(self, proof: str) -> Caller | None:
         """Who logged in with that proof before, as they are known now; None where they are not."""
@@ -143,17 +151,23 @@ class Access:
             raise ProjectError(message, hint="pip install 'toolrt[jwt]'") from error
         self._tokens = Tokens(jwt, self._runtime.project)
 
-    async def _proven(self, proof: bytes) -> Known:
+    async def _proven(self, proof: bytes, address: str | None) -> Known:
         scheme, _, key = proof.partition(b" ")
         key = key.strip()
         if scheme.lower() != b"bearer" or not key:
             raise unauthorized("only bearer keys are taken", _HINT, "invalid_request")
+        if address is not None:
+            await self.brake.hold(address)
         hash_ = _hash(key)
         caller = self._keys.get(hash_)
         if caller is not None:
             known = Known(caller, proof=_proof(hash_))
+        elif self._tokens is not None and _is_token(key):
+            known = await self._of_token(self._tokens, key)
         else:
-            known = await self._of_token(key)
+            if address is not None:
+                self.brake.check(address)
+            raise unauthorized("nobody has this key", _HINT, "invalid_token")
         if not known.caller.may:
             raise forbidden(
                 f"{known.caller.principal} is not among the `identities` of toolrt.yaml",
@@ -164,10 +178,8 @@ class Access:
         self._seen[proof] = known
         return known
 
-    async def _of_token(self, key: bytes) -> Known:
-        if self._tokens is None or key.count(b".") != 2 or not key.isascii():  # noqa: PLR2004 - head.claims.signature
-            raise unauthorized("nobody has this key", _HINT, "invalid_token")
-        claims = await self._tokens.claims(key)
+    async def _of_token(self, tokens: "Tokens", key: bytes) -> Known:
+        claims = await tokens.claims(key)
         ends = float(claims["exp"])
         found = next((each for each in self._by_claim if _holds(each, claims)), None)
         if found is not None:
@@ -210,6 +222,17 @@ def needs_right(caller: Caller, head: Head, right: str, what: str) -> None:
 def plain_hash(written: str) -> str:
     """A hash as it is compared, of what a project says."""
     return written.strip().lower().removeprefix("sha256:")
+
+
+def address_of(scope: Scope) -> str:
+    """Where a request comes from; nothing for what has no address."""
+    client = scope.get("client")
+    return str(client[0]) if client else ""
+
+
+def _is_token(key: bytes) -> bool:
+    """Whether it looks like head.claims.signature."""
+    return key.count(b".") == 2 and key.isascii()  # noqa: PLR2004 - as above
 
 
 def _hash(key: bytes) -> str:

@@ -9,14 +9,15 @@ from starlette.routing import Route
 
 from toolrt.faces.http.documents import HANDLERS
 from toolrt.faces.http.door import Door, no_mcp
+from toolrt.faces.http.mates import Shared
 from toolrt.faces.http.site import Site
 
 if TYPE_CHECKING:
     from toolrt.faces.http.wire import App
 
 THEMES: Final = (
-    "keyed", "tools", "approvals", "turns", "journal", "reloads", "health", "openapi",
-    "editor_schemas", "login",
+    "keyed", "tools", "instructions", "approvals", "grants", "turns", "journal", "reloads",
+    "health", "openapi", "editor_schemas", "login",
 )  # fmt: skip
 """Modules with routes; a new theme is one file and one word here."""
 
@@ -39,5 +40,8 @@ def _mcp(site: Site) -> "App":
         endpoint: Any = import_module("toolrt.faces.mcp.http").McpEndpoint
     except ModuleNotFoundError:
         return no_mcp
-    made: App = endpoint(site.runtime, site.access, draining=site.draining, key=lambda: site.secret)
-    return made
+    number = None if site.mates is None else site.mates.number
+    made: App = endpoint(
+        site.runtime, site.access, draining=site.draining, key=lambda: site.secret, number=number
+    )
+    return made if site.mates is None else Shared(site.mates, made)

@@ -122,7 +122,9 @@ def _edits(form: Mapping[str, str], record: Approval) -> dict[str, Any]:
     for name, value in form.items():
         if name.startswith(_FIELD) and value:
             field = name.removeprefix(_FIELD)
-            edits[field] = _typed(value, schemas.get(field, {}), field)
+            if field not in schemas:
+                raise ProblemError(400, "invalid-body", "nobody was asked for this value")
+            edits[field] = _typed(value, schemas[field], field)
     return edits
 
 

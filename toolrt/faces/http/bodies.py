@@ -69,6 +69,17 @@ class ApprovalsQuery(Body):
     limit: _Number = Field(default=100, ge=1, le=_MOST_LISTED)
 
 
+class GrantsQuery(Body):
+    """`live` are those that still answer calls."""
+
+    state: Literal["live", "all"] = "live"
+    limit: _Number = Field(default=100, ge=1, le=_MOST_LISTED)
+
+
+class InstructionsQuery(Body):
+    toolset: str | None = None
+
+
 class CallsQuery(Body):
     """`since` and `until` are dates with times, or how long ago."""
 

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 import httptools
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
+from uvicorn.server import ServerState
 
 from toolrt.faces.http.calling import CALL, GONE
 from toolrt.faces.http.problems import MEDIA, ProblemError
-from toolrt.faces.http.sending import Sending
+from toolrt.faces.http.sending import Outbox, Sending
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -28,11 +29,20 @@ _LOOK_S: Final = 1.0
 _MOST_HEAD: Final = 64 * 1024
 
 
+class State(ServerState):
+    """What all connections of a server share."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.outbox = Outbox(self.tasks)
+
+
 class Connection(HttpToolsProtocol):
     """One connection; `since` is when the request began that is still arriving, in seconds of the
     loop, `heard` when something of it came last, `stuck` since when nobody reads the answer.
     """
 
+    server_state: State
     since: float | None = None
     heard: float = 0.0
     stuck: float | None = None
@@ -54,6 +64,7 @@ class Connection(HttpToolsProtocol):
         self.since = self.heard = self.loop.time()
 
     def data_received(self, data: bytes) -> None:
+        self.server_state.outbox.empty()
         self.heard = self.loop.time()
         if self.since is None:
             self.since = self.heard
@@ -67,6 +78,13 @@ class Connection(HttpToolsProtocol):
             if self.head_bytes > _MOST_HEAD:
                 self.send_400_response("the head is too long")
 
+    def eof_received(self) -> None:
+        self.server_state.outbox.empty()
+
+    def shutdown(self) -> None:
+        self.server_state.outbox.empty()
+        super().shutdown()
+
     def on_message_begin(self) -> None:
         super().on_message_begin()
         self.is_head, self.head_bytes = True, 0
@@ -79,7 +97,8 @@ class Connection(HttpToolsProtocol):
         super().on_headers_complete()
 
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: Any) -> None:
-        cycle.send = Sending(cycle)  # type: ignore[assignment,method-assign]  # it stands before it
+        sending = Sending(cycle, self.server_state.outbox)
+        cycle.send = sending  # type: ignore[assignment,method-assign]  # it stands before it
         self.current = cycle
         self.running = task = self.loop.create_task(cycle.run_asgi(app))
         task.add_done_callback(self.tasks.discard)

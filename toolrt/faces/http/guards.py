@@ -20,17 +20,20 @@ _ONCE: Final = frozenset(
 )  # fmt: skip
 _EVERYWHERE: Final = frozenset({"0.0.0.0", "[::]", "::", ""})  # noqa: S104 - refused as names
 _MOST_KNOWN = 64
+_DIGITS = len(str(MAX_BYTES))
 _HOST: Final = re.compile(r"(\[[0-9a-f:.]+\]|[^\s:/?#@\[\]]*[^\s:/?#@\[\].]\.?)(:\d{0,5})?")
 """RFC 3986, section 3.2, as far as names that can be ours are written."""
 
 
-def head_of(headers: Sequence[tuple[bytes, bytes]]) -> Head:
-    """The headers by name. Raises ProblemError where one stands twice that must not."""
+def head_of(headers: Sequence[tuple[bytes, bytes]], credentials: Iterable[bytes] = ()) -> Head:
+    """The headers by name. Raises ProblemError where one stands twice that must not; neither must
+    those of `credentials`.
+    """
     head = dict(headers)
     if len(head) == len(headers):
         return head
     names = [name for name, _ in headers]
-    for name in _ONCE:
+    for name in _ONCE.union(credentials):
         if names.count(name) > 1:
             message = f"the header {name.decode()} is given twice"
             raise ProblemError(400, "bad-request", message, hint="send it once")
@@ -60,8 +63,8 @@ class Guards:
             self._check_host(host)
         if b"origin" in head:
             self._check_origin(head)
-        if method == "POST":
-            self._check_body(head)
+        if method == "POST" and len(head.get(b"content-length", b"")) >= _DIGITS:
+            _check_length(head[b"content-length"])
 
     def _check_host(self, host: bytes | None) -> None:
         if host is None:
@@ -82,12 +85,11 @@ class Guards:
         hint = "`serve: {origins: […]}` of toolrt.yaml names the pages that may call"
         raise ProblemError(403, "wrong-origin", "pages of this origin may not call", hint=hint)
 
-    def _check_body(self, head: Head) -> None:
-        length = head.get(b"content-length", b"0")
-        if len(length) < len(str(MAX_BYTES)):
-            return
-        if len(length) > len(str(MAX_BYTES)) or (length.isdigit() and int(length) > MAX_BYTES):
-            raise too_large()
+
+def _check_length(length: bytes) -> None:
+    """Raise ProblemError for a body of more than may be."""
+    if len(length) > _DIGITS or (length.isdigit() and int(length) > MAX_BYTES):
+        raise too_large()
 
 
 def check_json(head: Head) -> None:

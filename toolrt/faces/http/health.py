@@ -26,7 +26,7 @@ def routes(site: Site) -> list[Route]:
         return PlainTextResponse("ready\n")
 
     async def metrics(_request: Request) -> Response:
-        page = await site.runtime.metrics()
+        page = await site.runtime.metrics(site.access.brake.readings())
         return Response(page, media_type=_PROMETHEUS)
 
     return [

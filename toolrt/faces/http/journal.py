@@ -5,6 +5,7 @@ calls, who may approve or `admin` those of their tenant.
 """
 
 import asyncio
+from collections import Counter
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from contextlib import aclosing
 from datetime import datetime
@@ -31,6 +32,8 @@ _WHAT: Final = "the journal"
 _BEAT_S: Final = 15.0
 _LOOK_S: Final = 1.0
 _MOST_STREAMS: Final = 64
+_MOST_OF_ONE: Final = 16
+"""Of one caller."""
 _DURATION: Final[TypeAdapter[float]] = TypeAdapter(Duration)
 _STREAM: Final = {"cache-control": "no-store", "x-accel-buffering": "no"}
 _OF_CALLS: Final = {"error": "failed", "paused": "paused"}
@@ -158,20 +161,26 @@ class _Streams:
 
     def __init__(self, site: Site) -> None:
         self._site = site
-        self._open = 0
+        self._open: Counter[tuple[str, str | None]] = Counter()
 
     def opened(self, request: Request, wanted: Filter) -> Response:
         """A stream of what is recorded. Raises ProblemError where too many listen."""
-        if self._open >= _MOST_STREAMS:
+        caller = caller_of(request)
+        whose = caller.principal, caller.tenant
+        if self._open.total() >= _MOST_STREAMS or self._open[whose] >= _MOST_OF_ONE:
             raise ProblemError(503, "unavailable", "too many listen already", hint="try later")
         events = _records(self._site, request).tail(wanted)
         is_still = partial(self._site.access.is_still, head_of(request), caller_of(request))
-        return StreamingResponse(self._events(events, is_still), 200, _STREAM, "text/event-stream")
+        made = self._events(events, is_still, whose)
+        return StreamingResponse(made, 200, _STREAM, "text/event-stream")
 
     async def _events(
-        self, entries: AsyncIterator[Entry], is_still: Callable[[], Awaitable[bool]]
+        self,
+        entries: AsyncIterator[Entry],
+        is_still: Callable[[], Awaitable[bool]],
+        whose: tuple[str, str | None],
     ) -> AsyncIterator[bytes]:
-        self._open += 1
+        self._open[whose] += 1
         ending = asyncio.create_task(self._site.draining.wait())
         try:
             yield b": listening\n\n"
@@ -179,7 +188,8 @@ class _Streams:
                 async for event in events:
                     yield event
         finally:
-            self._open -= 1
+            self._open[whose] -= 1
+            self._open += Counter()  # nobody who has none
             ending.cancel()
 
 

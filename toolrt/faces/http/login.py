@@ -4,10 +4,9 @@ Pages for a browser, which needs no scripts. Each form carries a token of its se
 approved is what was shown (A12).
 """
 
-import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Final
-from urllib.parse import parse_qsl, urlsplit
+from urllib.parse import parse_qsl, urlencode, urlsplit
 
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
@@ -15,9 +14,11 @@ from starlette.routing import Route
 
 from toolrt.core.calls import Caller
 from toolrt.core.errors import CallError
+from toolrt.faces.http.access import address_of
 from toolrt.faces.http.approvals import approvals_of, decided, done
 from toolrt.faces.http.approving import decision_of, given_page, listed_page
 from toolrt.faces.http.bodies import OPEN
+from toolrt.faces.http.mates import is_of_mate
 from toolrt.faces.http.pages import page
 from toolrt.faces.http.problems import ProblemError, forbidden
 from toolrt.faces.http.sessions import Session, Sessions
@@ -27,7 +28,7 @@ Form = dict[str, str]
 _FORM: Final = "application/x-www-form-urlencoded"
 _HOME: Final = "/approvals"
 _MOST_FIELDS: Final = 200
-_PAUSE_S: Final = 0.4
+_TOO_MANY: Final = 429
 
 Work = Callable[[Request, Session, Caller], Awaitable[Response]]
 
@@ -83,10 +84,9 @@ class _Pages:
                 next_, 403, "That form was not from here, or too old. Once more:"
             )
         try:
-            known = await self._site.access.of_key(form.get("key", ""))
+            known = await self._site.access.of_key(form.get("key", ""), address_of(request.scope))
         except ProblemError as problem:
-            await asyncio.sleep(_PAUSE_S)
-            return self._login_page(next_, problem.status, "Nobody here has this key.")
+            return self._login_again(next_, problem)
         if not known.proof:
             return self._login_page(next_, 403, "This token names nobody among `identities`.")
         return _moved(next_, self._sessions.cookie(self._sessions.new(known)))
@@ -96,7 +96,16 @@ class _Pages:
         form, session = await form_of(request), self._sessions.read(head_of(request))
         if session is not None and not self._sessions.is_own_form(session, form.get("csrf")):
             return _message(forbidden("that form was not from here"))
+        if session is not None:
+            self._sessions.end(session)
+            await self._tell(request, form)
         return _moved("/login", self._sessions.ended())
+
+    async def _tell(self, request: Request, form: Form) -> None:
+        """Let the other workers know, too."""
+        mates = self._site.mates
+        if mates is not None and not is_of_mate(request.scope):
+            await mates.tell(request.scope, urlencode(form).encode())
 
     async def listed(self, request: Request, session: Session, caller: Caller) -> Response:
         """What waits, or everything."""
@@ -127,6 +136,14 @@ class _Pages:
         [viewed] = await approvals.viewed(record)
         is_full = request.query_params.get("full") == "1"
         return given_page(viewed, caller, csrf, said, status, is_full=is_full)
+
+    def _login_again(self, next_: str, problem: ProblemError) -> Response:
+        is_braked = problem.status == _TOO_MANY
+        said = f"Too many wrong keys: {problem.hint}." if is_braked else "Nobody here has this key."
+        made = self._login_page(next_, problem.status, said)
+        for name, value in problem.headers if is_braked else ():
+            made.headers[name.decode()] = value.decode()
+        return made
 
     def _login_page(self, next_: str, status: int = 200, said: str = "") -> Response:
         visit = self._visits.new()

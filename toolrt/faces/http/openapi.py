@@ -18,6 +18,8 @@ from toolrt.faces.http.bodies import (
     CallsQuery,
     DecisionBody,
     EventsQuery,
+    GrantsQuery,
+    InstructionsQuery,
     OutputQuery,
     ReloadBody,
     TurnBody,
@@ -29,8 +31,8 @@ from toolrt.faces.http.openapi_shapes import SCHEMAS
 from toolrt.faces.http.site import Site, caller_of
 
 _COMPONENTS: Final = "#/components/schemas/"
-_EVERYWHERE: Final = (400, 401, 403, 413, 500, 503)
-_OF_CALLS: Final = (404, 409, 415, 422, 429, 504)
+_EVERYWHERE: Final = (400, 401, 403, 413, 429, 500, 503)
+_OF_CALLS: Final = (404, 409, 415, 422, 504)
 _KEY: Final = {
     "name": "Idempotency-Key",
     "in": "header",
@@ -124,6 +126,13 @@ def _fixed() -> dict[str, Any]:
         },
         "/v1/approvals/{id}/run": {
             "post": _operation("approvals.run", "Result", *_OF_CALLS, on=[_ID], more=(202,))
+        },
+        "/v1/grants": {"get": _operation("grants.list", "Grants", on=_query(GrantsQuery))},
+        "/v1/grants/{id}/revoke": {
+            "post": _operation("grants.revoke", "Grant", 404, 409, 415, on=[_ID])
+        },
+        "/v1/instructions": {
+            "get": _operation("instructions", "Instructions", 404, on=_query(InstructionsQuery))
         },
         "/v1/calls": {"get": _operation("calls.list", "Entries", on=_query(CallsQuery))},
         "/v1/calls/{id}": {"get": _operation("calls.show", "Entries", 404, on=[_ID])},

@@ -78,6 +78,26 @@ _APPROVAL: Final = {
     "created_at": _MAYBE_TEXT,
     "expires_at": _MAYBE_TEXT,
 }
+_GRANT: Final = {
+    "id": _TEXT,
+    "state": {"enum": ["live", "revoked", "expired", "used up"]},
+    "scope": {"enum": ["session", "pattern"]},
+    "tool": _TEXT,
+    "principal": _TEXT,
+    "tenant": _MAYBE_TEXT,
+    "session": _MAYBE_TEXT,
+    "pattern": _OBJECT,
+    "approval_id": _TEXT,
+    "uses": _WHOLE,
+    "max_uses": _WHOLE,
+    "created_at": {"type": "string", "format": "date-time"},
+    "expires_at": {"type": "string", "format": "date-time"},
+}
+_INSTRUCTION: Final = {
+    "type": "object",
+    "properties": {"tools": _TEXTS, "text": _TEXT},
+    "required": ["tools", "text"],
+}
 
 SCHEMAS: Final[Mapping[str, Any]] = {
     "Problem": _shape(
@@ -123,6 +143,16 @@ SCHEMAS: Final[Mapping[str, Any]] = {
         _APPROVAL, arguments=_OBJECT, will_run={}, final_hash=_TEXT, votes={"type": "array"}
     ),
     "Approvals": _list("approvals", "Approval"),
+    "Grant": _shape(_GRANT, granted_by=_TEXT, revoked_by=_MAYBE_TEXT),
+    "Grants": _list("grants", "Grant"),
+    "Instructions": _shape(
+        {
+            "generation": _WHOLE,
+            "toolset": _MAYBE_TEXT,
+            "text": _TEXT,
+            "instructions": {"type": "array", "items": _INSTRUCTION},
+        }
+    ),
     "Entries": _shape({"entries": {"type": "array", "items": _OBJECT}}),
     "Output": _shape(
         {

@@ -49,6 +49,8 @@ STATUS: Final[Mapping[str, int]] = MappingProxyType(
 
 
 _NUMBERS: Final = {int, float}
+_INVALID_REQUEST, _INTERNAL_ERROR = -32600, -32603
+_FAILED = 500
 
 
 class ProblemError(Exception):
@@ -92,6 +94,14 @@ class ProblemError(Exception):
 
     def body(self) -> bytes:
         return to_json(self.document())
+
+    def mcp_body(self) -> bytes:
+        """The same as an error of JSON-RPC, to a request whose id nobody has read."""
+        code = _INTERNAL_ERROR if self.status >= _FAILED else _INVALID_REQUEST
+        message = self.message if self.hint is None else f"{self.message}; {self.hint}"
+        told = {"status": self.status, "code": self.code}
+        error = {"code": code, "message": message, "data": told}
+        return to_json({"jsonrpc": "2.0", "id": None, "error": error})
 
 
 def of_failure(failure: Failure, **more: Any) -> ProblemError:

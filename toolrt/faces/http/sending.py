@@ -1,10 +1,12 @@
-"""How an answer goes out: head and body in one write, which is half of what two writes cost.
+"""How an answer goes out: head and body in one write, and the answers of one turn of the loop
+together.
 
-uvicorn writes them apart. What streams, and whatever is not a plain answer of known length, still
-goes its way.
+uvicorn writes head and body apart. What streams, and whatever is not a plain answer of known
+length, still goes its way.
 """
 
-from collections.abc import Iterable
+import asyncio
+from collections.abc import Iterable, Sized
 from typing import TYPE_CHECKING, Any, Final
 
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE
@@ -19,13 +21,46 @@ _GOOD: Final = b"HTTP/1.1 200 OK\r\n%bcontent-type: application/json\r\ncontent-
 _CLOSE: Final = b"connection: close\r\n"
 
 
+class Outbox:
+    """Sends the answers of one server; `tasks` are the requests that run.
+
+    Each write wakes who reads it, which costs as much as a part of a call, and takes a core that
+    others could use: where several answers are ready, one waking does for all of them.
+    """
+
+    __slots__ = ("_tasks", "_waiting")
+
+    def __init__(self, tasks: Sized) -> None:
+        self._tasks = tasks
+        self._waiting: list[tuple[asyncio.Transport, bytes]] = []
+
+    def put(self, transport: asyncio.Transport, answer: bytes) -> None:
+        """Send a whole answer: at once where no other may be ready, else with those."""
+        if len(self._tasks) < 2:  # noqa: PLR2004 - its own is one
+            transport.write(answer)
+            return
+        if not self._waiting:
+            asyncio.get_running_loop().call_soon(self.empty)
+        self._waiting.append((transport, answer))
+
+    def empty(self) -> None:
+        """Send what waits. To be called before anything that could come before it."""
+        if not self._waiting:
+            return
+        waiting, self._waiting = self._waiting, []
+        for transport, answer in waiting:
+            if not transport.is_closing():
+                transport.write(answer)
+
+
 class Sending:
     """The `send` of one request: takes the place of uvicorn's, in front of it."""
 
-    __slots__ = ("_cycle", "_further", "_start")
+    __slots__ = ("_cycle", "_further", "_outbox", "_start")
 
-    def __init__(self, cycle: "RequestResponseCycle") -> None:
+    def __init__(self, cycle: "RequestResponseCycle", outbox: Outbox) -> None:
         self._cycle = cycle
+        self._outbox = outbox
         self._further = cycle.send
         self._start: Message | None = None
 
@@ -45,7 +80,7 @@ class Sending:
             return True
         cycle.response_started = cycle.response_complete = True
         head = _GOOD % (_usual(cycle.default_headers), len(body))
-        cycle.transport.write(head + body)
+        self._outbox.put(cycle.transport, head + body)
         cycle.message_event.set()
         cycle.on_response()
         return True
@@ -87,9 +122,11 @@ class Sending:
         if not cycle.keep_alive:
             parts.append(_CLOSE)
         parts += (b"\r\n", b"" if cycle.scope["method"] == "HEAD" else body)
-        cycle.transport.write(b"".join(parts))
         cycle.message_event.set()
-        if not cycle.keep_alive:
+        if cycle.keep_alive:
+            self._outbox.put(cycle.transport, b"".join(parts))
+        else:
+            cycle.transport.write(b"".join(parts))
             cycle.transport.close()
         cycle.on_response()
 

@@ -16,7 +16,7 @@ from typing import Final
 import uvicorn
 
 from toolrt.faces.http.application import application
-from toolrt.faces.http.connection import Connection, watch
+from toolrt.faces.http.connection import Connection, State, watch
 from toolrt.faces.http.site import Site
 
 BACKLOG: Final = 1024
@@ -27,11 +27,12 @@ _ENDS: Final = (signal.SIGTERM, signal.SIGINT)
 
 class _Server(uvicorn.Server):
     """uvicorn without its own way with signals: it ends once `draining` is set. `on_start` is told
-    when the port is open.
+    when the port is open. `beside` is a socket of this worker alone.
     """
 
     on_start: Callable[[], None]
     draining: asyncio.Event
+    beside: socket.socket | None = None
 
     async def on_tick(self, counter: int) -> bool:
         return await super().on_tick(counter) or self.draining.is_set()
@@ -42,7 +43,15 @@ class _Server(uvicorn.Server):
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
+        if self.beside is not None:
+            made = asyncio.get_running_loop().create_unix_server(
+                self._connection, sock=self.beside, backlog=BACKLOG
+            )
+            self.servers.append(await made)
         self.on_start()
+
+    def _connection(self) -> Connection:
+        return Connection(self.config, self.server_state, self.lifespan.state)
 
 
 def bound(host: str, port: int) -> socket.socket:
@@ -61,9 +70,15 @@ def bound(host: str, port: int) -> socket.socket:
 
 
 async def serve(
-    site: Site, listening: socket.socket, drain_s: float, on_start: Callable[[], None]
+    site: Site,
+    listening: socket.socket,
+    drain_s: float,
+    on_start: Callable[[], None],
+    beside: socket.socket | None = None,
 ) -> None:
-    """Serve until somebody asks to end, then drain for at most `drain_s` seconds."""
+    """Serve until somebody asks to end, then drain for at most `drain_s` seconds; at the port, and
+    at a socket `beside` it.
+    """
     logging.getLogger("uvicorn.error").setLevel(logging.ERROR)
     config = uvicorn.Config(
         application(site),
@@ -79,7 +94,8 @@ async def serve(
         timeout_graceful_shutdown=max(1, round(drain_s)),
     )
     server = _Server(config)
-    server.on_start, server.draining = on_start, site.draining
+    server.server_state = State()
+    server.on_start, server.draining, server.beside = on_start, site.draining, beside
     watching = asyncio.create_task(watch(server.server_state.connections))
     try:
         with _signals(site, server):

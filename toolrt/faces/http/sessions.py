@@ -1,4 +1,5 @@
-"""Who a browser belongs to: a signed cookie, for some hours and one start of the server.
+"""Who a browser belongs to: a signed cookie, for some hours and one start of the server, or until
+somebody logs out.
 
 It names the proof of a login, and nothing that could stand in for it; who that is now, and what
 they may do, is looked up each time. Forms carry a token that belongs to the cookie.
@@ -12,11 +13,13 @@ from base64 import urlsafe_b64decode, urlsafe_b64encode
 from dataclasses import dataclass
 from typing import Final
 
+from toolrt.core.over import Over
 from toolrt.faces.http.access import Known
 from toolrt.faces.http.wire import Head
 
 LASTS_S: Final = 8 * 3600.0
 _MOST_BYTES: Final = 2048
+_MOST_ENDED: Final = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +40,7 @@ class Sessions:
         self._secret = secret
         self._is_secure = is_secure
         self.name = f"__Host-{name}" if is_secure else name
+        self._ended = Over(_MOST_ENDED)
 
     def new(self, known: Known | None = None) -> Session:
         """A session of somebody who has proven who they are, or of somebody who is about to."""
@@ -63,8 +67,12 @@ class Sessions:
         left_s = max(0, int(session.ends - time.time()))
         return self._header(f"{body}.{self._sign('session', body)}", left_s)
 
+    def end(self, session: Session) -> None:
+        """From now on its cookie is good for nothing, whoever has it."""
+        self._ended.add(session.nonce, session.ends, time.time())
+
     def ended(self) -> str:
-        """The header that takes it away."""
+        """The header that takes a cookie away."""
         return self._header("", 0)
 
     def csrf(self, session: Session) -> str:
@@ -83,7 +91,8 @@ class Sessions:
         if len(value) > _MOST_BYTES or not hmac.compare_digest(good.encode(), signature.encode()):
             return None
         session = Session(*json.loads(urlsafe_b64decode(body)))
-        return session if session.ends > time.time() else None
+        is_over = session.ends <= time.time() or self._ended.has(session.nonce, session.ends)
+        return None if is_over else session
 
     def _sign(self, what: str, text: str) -> str:
         made = hmac.digest(self._secret, f"{self.name}\0{what}\0{text}".encode(), "sha256")

@@ -16,6 +16,7 @@ from toolrt.faces.http.wire import Head, whole_body
 
 if TYPE_CHECKING:
     from toolrt.faces.http.access import Access
+    from toolrt.faces.http.mates import Mates
     from toolrt.runtime import Runtime
 
 Endpoint = Callable[[Request], Awaitable[Response]]
@@ -27,7 +28,8 @@ HEAD, CALLER = "toolrt.head", "toolrt.caller"
 
 @dataclass(slots=True)
 class Site:
-    """One server; `secret` signs what browsers keep, and `spread` tells other workers of a reload.
+    """One server; `secret` signs what browsers keep, `spread` tells other workers of a reload, and
+    `mates` are the sockets of all of them, where there are several.
 
     `draining` is set once the server ends: what streams stops then.
     """
@@ -37,6 +39,7 @@ class Site:
     secret: bytes
     draining: asyncio.Event = field(default_factory=asyncio.Event)
     spread: Callable[[bool], None] = lambda _accept_loss: None
+    mates: "Mates | None" = None
 
 
 def caller_of(request: Request) -> Caller:

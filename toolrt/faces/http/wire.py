@@ -1,5 +1,6 @@
 """Bodies in and out, below any framework: what the quick ways of the server share."""
 
+import asyncio
 from collections.abc import Awaitable, Callable, Iterable, MutableMapping
 from typing import Any, Final
 
@@ -8,7 +9,7 @@ from pydantic_core import from_json
 from toolrt.core.errors import RefusedError
 from toolrt.faces.http.problems import MEDIA, ProblemError
 from toolrt.faces.http.sending import Sending
-from toolrt.schemas.plain import MAX_DEPTH
+from toolrt.schemas.plain import MAX_DEPTH, MAX_VALUES
 from toolrt.schemas.text import MAX_BYTES, parse_json
 
 Scope = MutableMapping[str, Any]
@@ -20,7 +21,13 @@ Head = dict[bytes, bytes]
 """The headers of a request by name, in small letters."""
 
 JSON: Final = b"application/json"
+_MCP: Final = b"/mcp"
+_MCP_SETS: Final = b"/mcp/"
+MOST_READ_AWAY: Final = 64 << 20
+_SILENT_S: Final = 1.0
+"""Seconds without a word after which nothing more of a body is waited for that nobody wants."""
 _SMALL: Final = 2 * MAX_DEPTH
+_LARGE: Final = 2 * MAX_VALUES
 _TOO_LARGE = f"the body is larger than {MAX_BYTES} bytes"
 
 
@@ -49,6 +56,21 @@ async def reply_problem(send: Send, problem: ProblemError) -> None:
     await reply(send, problem.status, problem.body(), MEDIA, problem.headers)
 
 
+async def refuse(scope: Scope, send: Send, problem: ProblemError) -> None:
+    """The answer to a request that ends in a problem, in the way of whoever sent it: clients of MCP
+    read nothing but errors of their protocol.
+    """
+    if is_mcp(scope["raw_path"]):
+        await reply(send, problem.status, problem.mcp_body(), JSON, problem.headers)
+        return
+    await reply_problem(send, problem)
+
+
+def is_mcp(path: bytes) -> bool:
+    """Whether it is where MCP is served, for all tools or for a toolset."""
+    return path == _MCP or path.startswith(_MCP_SETS)
+
+
 async def whole_body(receive: Receive) -> bytes:
     """The body. Raises ProblemError for one over 4 MiB, ClientGoneError where it never ends."""
     message = await receive()
@@ -57,6 +79,7 @@ async def whole_body(receive: Receive) -> bytes:
     body: bytes = message.get("body", b"")
     while message.get("more_body", False):
         if len(body) > MAX_BYTES:
+            await read_away(receive)
             break
         message = await receive()
         if message["type"] != "http.request":
@@ -67,8 +90,26 @@ async def whole_body(receive: Receive) -> bytes:
     return body
 
 
+async def read_away(receive: Receive) -> None:
+    """Let the rest of a body come for as long as it does, 64 MiB of it at most, and keep none: a
+    client that still sends when the connection closes never reads its answer. Raises
+    ClientGoneError.
+    """
+    left, is_more = MOST_READ_AWAY, True
+    while is_more and left > 0:
+        try:
+            async with asyncio.timeout(_SILENT_S):
+                message = await receive()
+        except TimeoutError:
+            return
+        if message["type"] != "http.request":
+            raise ClientGoneError
+        left -= len(message.get("body", b""))
+        is_more = message.get("more_body", False)
+
+
 def too_large() -> ProblemError:
-    """A body that nobody reads to its end; the connection closes with the answer."""
+    """A body that is not kept to its end; the connection closes with the answer."""
     hint = "send less, or name what is large by a reference"
     headers = [(b"connection", b"close")]
     return ProblemError(413, "body-too-large", _TOO_LARGE, hint=hint, headers=headers)
@@ -93,7 +134,9 @@ def _quick(body: bytes) -> Any:
 
     Whether a name was given twice, only the slow way knows: that needs a colon more than names.
     """
-    if len(body) > _SMALL and body.count(b"{") + body.count(b"[") > MAX_DEPTH:
+    if len(body) > _LARGE or (
+        len(body) > _SMALL and body.count(b"{") + body.count(b"[") > MAX_DEPTH
+    ):
         return None
     try:
         value = from_json(body, allow_inf_nan=False)

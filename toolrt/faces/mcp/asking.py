@@ -14,11 +14,13 @@ from typing import Any
 from toolrt.core.client import Elicited, Question, elicited
 from toolrt.core.errors import CallError, RefusedError
 from toolrt.core.results import Pause, ToolResult
+from toolrt.dialects.names import WireNames
 from toolrt.faces.mcp.contents import words_of
 from toolrt.faces.mcp.lines import Line
 from toolrt.faces.mcp.parking import APPROVAL
 from toolrt.faces.mcp.tasks import offers_tasks
 from toolrt.pipeline.approvals import Channel
+from toolrt.pipeline.asking import ASK_AGAIN
 from toolrt.runtime import Runtime
 from toolrt.stores.approvals import Approval
 from toolrt.stores.base import StoreError
@@ -40,8 +42,10 @@ class Desk:
         self._approvals = runtime.approvals.through(channel)
         self._page_of = page_of
 
-    async def decided(self, result: ToolResult, line: Line) -> ToolResult:
-        """What becomes of a paused call once its client was asked, as far as it can be."""
+    async def decided(self, result: ToolResult, line: Line, names: WireNames) -> ToolResult:
+        """What becomes of a paused call once its client was asked, as far as it can be; `names` are
+        those that the client knows.
+        """
         pause = result.pause
         if pause is None:
             return result
@@ -49,26 +53,35 @@ class Desk:
         result = result._replace(pause=pause)
         try:
             if self._may_decide(pause, line):
-                return await self._by_form(result, pause, line)
+                return await self._by_form(result, pause, line, names)
             if pause.url is not None and line.peer.can("url"):
-                return await self._by_page(result, pause, line)
+                return await self._by_page(result, pause, line, names)
             if offers_tasks(line.peer):
-                return await self._by_waiting(result, pause, line)
+                return await self._by_waiting(result, line, names)
         except (CallError, StoreError) as error:
             return _noted(result, error.message)
         return result
 
     def _may_decide(self, pause: Pause, line: Line) -> bool:
-        is_allowed = "approve" in line.peer.caller.may and line.peer.can("elicitation")
-        return is_allowed and pause.mode in {"confirm", "input"}
+        """Whether a yes of whoever calls would count, and a form can be shown."""
+        by = line.peer.caller
+        is_allowed = "approve" in by.may and line.peer.can("elicitation")
+        if not is_allowed or pause.mode not in {"confirm", "input"}:
+            return False
+        is_strict = any(each.is_strict for each in pause.needs)
+        return not is_strict and any(
+            each.group.holds(by.principal, by.roles) for each in pause.needs
+        )
 
-    async def _by_form(self, result: ToolResult, pause: Pause, line: Line) -> ToolResult:
+    async def _by_form(
+        self, result: ToolResult, pause: Pause, line: Line, names: WireNames
+    ) -> ToolResult:
         record = await self._approvals.get(pause.approval_id, line.peer.caller)
         asked = _fields_of(record)
         if asked is None:
             return result
         shown = (await self._approvals.viewed(record))[0].record
-        question = _form(pause, shown, asked)
+        question = _form(shown, asked, names)
         said = await _said(line, question)
         if _decision(said) is None:
             return result
@@ -91,10 +104,12 @@ class Desk:
         if moved.code is not None:
             raise RefusedError(moved.message or "it could not be approved", code=moved.code)
 
-    async def _by_page(self, result: ToolResult, pause: Pause, line: Line) -> ToolResult:
+    async def _by_page(
+        self, result: ToolResult, pause: Pause, line: Line, names: WireNames
+    ) -> ToolResult:
         params = {
             "mode": "url",
-            "message": pause.message,
+            "message": names.told(_going_on(pause.message)),
             "url": pause.url,
             "elicitationId": pause.approval_id,
         }
@@ -107,11 +122,15 @@ class Desk:
             return result
         return await self._run(record, line)
 
-    async def _by_waiting(self, result: ToolResult, pause: Pause, line: Line) -> ToolResult:
+    async def _by_waiting(self, result: ToolResult, line: Line, names: WireNames) -> ToolResult:
         """A task waits for as long as its question is open."""
-        line.status = words_of(result)
-        record = await self._approvals.wait(pause.approval_id)
-        line.status = ""
+        pause = result.pause
+        assert pause is not None  # noqa: S101 - only paused calls come here
+        line.status = names.told(_going_on(words_of(result)))
+        try:
+            record = await self._approvals.wait(pause.approval_id)
+        finally:
+            line.status = ""
         return await self._run(record, line)
 
     async def _run(self, record: Approval, line: Line) -> ToolResult:
@@ -132,19 +151,24 @@ async def _said(line: Line, question: Question) -> Elicited:
         return Elicited("cancel")
 
 
-def _form(pause: Pause, record: Approval, asked: Mapping[str, Any]) -> Question:
+def _going_on(message: str) -> str:
+    """What is said of a call that waits, and goes on by itself."""
+    return message.replace(ASK_AGAIN, "it runs once it is approved")
+
+
+def _form(record: Approval, asked: Mapping[str, Any], names: WireNames) -> Question:
     """The question whether this may run; with it, the fields that a person has to fill."""
     decision = {
         "type": "string",
         "title": "Decision",
         "enum": [_YES, _NO],
-        "description": f"Whether {pause.message.partition('.')[0]}",
+        "description": f"Whether `{names.wire(record.tool)}` may run",
     }
     note = {"type": "string", "title": "Note", "description": "Why; the model is told."}
     properties = {"decision": decision, **asked, "note": note}
     required = ["decision", *(name for name in asked if "default" not in asked[name])]
     schema = {"type": "object", "properties": properties, "required": required}
-    params = {"mode": "form", "message": _shown(record), "requestedSchema": schema}
+    params = {"mode": "form", "message": _shown(record, names), "requestedSchema": schema}
     return _question(params, record.id)
 
 
@@ -160,12 +184,12 @@ def _decision(said: Elicited) -> str | None:
     return decision if decision in (_YES, _NO) else None
 
 
-def _shown(record: Approval) -> str:
+def _shown(record: Approval, names: WireNames) -> str:
     """What will run, in words and whole (A12)."""
     view = record.view or record.arguments
     shown = json.dumps(json.loads(view), ensure_ascii=True, indent=1)
     because = f" ({record.reason.rstrip('.')})" if record.reason else ""
-    return f"May `{record.tool}` run{because}? What will run:\n{shown}"
+    return f"May `{names.wire(record.tool)}` run{because}? What will run:\n{shown}"
 
 
 def _fields_of(record: Approval) -> dict[str, Any] | None:

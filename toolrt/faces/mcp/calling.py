@@ -72,7 +72,7 @@ class Calls:
         era = peer.era
 
         def finished(result: ToolResult) -> dict[str, Any]:
-            _refuse_lacking(result, era)
+            _refuse_lacking(result, shelved, era)
             return finish(result) if finish else result_of(known(result, shelved), shelved, era)
 
         def begun(line: Line) -> Awaitable[ToolResult]:
@@ -100,7 +100,11 @@ class Calls:
         CLIENT.set(line)
         name, caller = shelved.entry.name, line.peer.caller
         result = await self._runtime.call(name, arguments, caller, Progresses(line))
-        return result if result.pause is None else await self._desk.decided(result, line)
+        return (
+            result
+            if result.pause is None
+            else await self._desk.decided(result, line, shelved.names)
+        )
 
     def _parked(
         self,
@@ -214,20 +218,28 @@ def _may_repeat(shelved: Shelved) -> bool:
 
 
 def known(result: ToolResult, shelved: Shelved) -> ToolResult:
-    """The same. Raises Wrong where there is no such tool for this caller."""
-    if result.error is not None and result.error.code == "unknown-tool":
+    """The same. Raises Wrong where there is no such tool for this caller; one that was tried may
+    say the same word of something else.
+    """
+    error = result.error
+    if error is not None and error.code == "unknown-tool" and not result.attempts:
         raise _wrong(shelved.names.told(words_of(result)))
     return result
 
 
 def _wrong(words: str) -> Wrong:
-    return Wrong(INVALID_PARAMS, words.replace("\n", "; "))
+    return Wrong(INVALID_PARAMS, _line_of(words))
 
 
-def _refuse_lacking(result: ToolResult, era: Era) -> None:
+def _line_of(words: str) -> str:
+    return words.replace("\n", "; ")
+
+
+def _refuse_lacking(result: ToolResult, shelved: Shelved, era: Era) -> None:
     """Raise Wrong where the client cannot be asked for what the tool needs."""
     error = result.error
     if era == "handshake" or error is None or REQUIRED not in error.details:
         return
     needed = error.details[REQUIRED]
-    raise Wrong(MISSING_CAPABILITY, error.message, {"requiredCapabilities": needed})
+    words = _line_of(shelved.names.told(words_of(result)))
+    raise Wrong(MISSING_CAPABILITY, words, {"requiredCapabilities": needed})

@@ -10,7 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 from toolrt.faces.mcp import eras
 from toolrt.faces.mcp.contents import complete
-from toolrt.faces.mcp.messages import INVALID_PARAMS, Message, Wrong, answer, notification
+from toolrt.faces.mcp.messages import (
+    INTERNAL_ERROR,
+    INVALID_PARAMS,
+    Message,
+    Wrong,
+    answer,
+    notification,
+)
 from toolrt.faces.mcp.peers import Peer, Session
 from toolrt.reloading.outcome import Reload
 
@@ -24,6 +31,8 @@ _KINDS: Mapping[str, str] = {
     "resourcesListChanged": "notifications/resources/list_changed",
 }
 _MOST_URIS = 1000
+MOST_LISTENERS = 256
+"""Each is a connection that stays open."""
 _LONGEST_URI = 4096
 
 
@@ -67,6 +76,8 @@ class Changes:
 
     async def listen(self, message: Message, peer: Peer) -> bytes:
         """Tell this client until it goes, or the server ends. Raises Wrong."""
+        if len(self._listeners) >= MOST_LISTENERS:
+            raise Wrong(INTERNAL_ERROR, "too many clients listen already: try again later")
         wanted = message.params.get("notifications")
         if type(wanted) is not dict:
             raise Wrong(INVALID_PARAMS, "`params.notifications` must be an object")

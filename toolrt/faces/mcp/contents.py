@@ -11,6 +11,7 @@ from pydantic_core import to_json
 
 from toolrt.core.binaries import Base64, Binary, media_type_of
 from toolrt.core.results import ToolResult
+from toolrt.dialects.mcp import CUT, NOTICE, noted, told_apart
 from toolrt.faces.mcp.eras import SERVER, SERVER_KEY, Era
 from toolrt.faces.mcp.shelves import Shelved
 
@@ -22,6 +23,8 @@ _BLOCKS: Mapping[str, tuple[str, ...]] = {
     "resource": ("resource",),
     "resource_link": ("uri", "name"),
 }
+_NO_FIT = "the answer does not fit the output schema of the tool; its text has all of it"
+_IN_PARTS = "the answer is in the parts of the content"
 _MODERN_META = {SERVER_KEY: SERVER}
 
 
@@ -35,6 +38,10 @@ def result_of(result: ToolResult, shelved: Shelved, era: Era) -> dict[str, Any]:
     else:
         words = shelved.names.told(words_of(result))
         made = {"content": [{"type": "text", "text": words}], "isError": True}
+    if result.for_user is not None:
+        made["content"] = told_apart(made["content"], result, shelved.names)
+    if "notes" in result.context:
+        made["content"] = [*made["content"], *noted(result, shelved.names)]
     meta: dict[str, Any] = {"toolrt/call_id": result.call_id}
     if result.status != "success":
         meta["toolrt/status"] = result.status
@@ -86,38 +93,45 @@ def words_of(result: ToolResult) -> str:
         said = f"{said}\n{result.error.hint}"
     if result.pause is not None:
         until = result.pause.document()["expires_at"]
-        where = f" Decide at {result.pause.url}." if result.pause.url else ""
-        said = f"{said}{where} It expires at {until}."
+        here = f"on the server's machine: `toolrt approvals approve {result.pause.approval_id}`"
+        where = f"at {result.pause.url}" if result.pause.url else here
+        said = f"{said} A person decides {where}. It expires at {until}."
     return said
 
 
 def _success(result: ToolResult, shelved: Shelved, era: Era) -> dict[str, Any]:
     data = result.data
     kind = type(data)
-    if kind is str:
-        made = {"content": [{"type": "text", "text": result.text}], "isError": False}
-        return _structured(made, data, shelved, era) if shelved.has_schema else made
-    blocks = _blocks(data, kind, result)
+    blocks = None if kind is str else _blocks(data, kind, result)
     if blocks is not None:
-        return {"content": blocks, "isError": False}
-    text = result.text or to_json(data).decode()
+        made: dict[str, Any] = {"content": blocks, "isError": False}
+        return made if shelved.fit is None else _noticed(made, _IN_PARTS)
+    text = result.text if kind is str else result.text or to_json(data).decode()
     made = {"content": [{"type": "text", "text": text}], "isError": False}
+    if shelved.fit is not None:
+        return _structured(made, data, shelved, era)
     if kind is dict and not shelved.is_wrapped:
         made["structuredContent"] = data
-        return made
-    return _structured(made, data, shelved, era) if shelved.has_schema else made
+    return made
 
 
 def _structured(made: dict[str, Any], data: Any, shelved: Shelved, era: Era) -> dict[str, Any]:
+    if shelved.fit is not None and not shelved.fit(data):
+        return _noticed(made, _NO_FIT)
     is_wrapped = shelved.is_wrapped and era == "handshake"
     made["structuredContent"] = {"result": data} if is_wrapped else data
     return made
 
 
-def _partial(result: ToolResult, shelved: Shelved, era: Era) -> dict[str, Any]:
-    """What there is of a result that was too long, and where the rest is.
+def _noticed(made: dict[str, Any], why: str) -> dict[str, Any]:
+    """A result whose value is not what the output schema says: clients refuse one without any."""
+    made["structuredContent"] = {NOTICE: why}
+    return made
 
-    Clients refuse a result that is no error and does not fit the tool's output schema.
+
+def _partial(result: ToolResult, shelved: Shelved, era: Era) -> dict[str, Any]:
+    """What there is of a result that was too long, and where the rest is: the call went well, and
+    nobody should make it again.
     """
     text = result.text or to_json(result.data).decode()
     content: list[dict[str, Any]] = [{"type": "text", "text": text}]
@@ -125,8 +139,10 @@ def _partial(result: ToolResult, shelved: Shelved, era: Era) -> dict[str, Any]:
     if handle:
         link = {"type": "resource_link", "uri": f"{SPILLED}{handle}", "name": "the whole output"}
         content.append(link)
-    made: dict[str, Any] = {"content": content, "isError": shelved.has_schema}
-    if not shelved.has_schema and (era == "modern" or type(result.data) is dict):
+    made: dict[str, Any] = {"content": content, "isError": False}
+    if shelved.fit is not None:
+        return _noticed(made, CUT)
+    if result.for_user is None and (era == "modern" or type(result.data) is dict):
         made["structuredContent"] = result.data
     return made
 

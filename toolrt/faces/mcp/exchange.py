@@ -30,7 +30,9 @@ _EVENTS = [
     (b"cache-control", b"no-cache, no-transform"),
     (b"x-accel-buffering", b"no"),
 ]
+CLOSE = (b"connection", b"close")
 _STREAM = b"text/event-stream"
+_READ_AWAY = 64 << 20
 _OK = 200
 
 
@@ -38,6 +40,7 @@ class Exchange(Peer):
     """A request and its answer. After its end nothing is sent any more."""
 
     __slots__ = (
+        "_is_last",
         "_is_over",
         "_pump",
         "_queue",
@@ -57,7 +60,7 @@ class Exchange(Peer):
         self.headers = headers
         self.beats = 0
         self.ends_with_client = False
-        self.is_gone = self._is_over = False
+        self.is_gone = self._is_over = self._is_last = False
         self.task: asyncio.Task[Any] | None = None
         self._queue: asyncio.Queue[bytes | None] | None = None
         self._pump: asyncio.Task[None] | None = None
@@ -108,7 +111,10 @@ class Exchange(Peer):
             self._enqueue(b": working\n\n")
 
     async def stay(self) -> None:
-        """Keep a stream open for as long as its client is there, or until it is let go."""
+        """Keep a stream open for as long as its client is there, or until it is let go; its
+        connection ends with it.
+        """
+        self._is_last = True
         self._enqueue(b": open\n\n")
         self.watch()
         await asyncio.wait({self._watching} if self._watching else set())
@@ -169,27 +175,33 @@ class Exchange(Peer):
 
     async def _pumped(self, queue: "asyncio.Queue[bytes | None]") -> None:
         with suppress(OSError):
-            start = {"type": "http.response.start", "status": _OK, "headers": _EVENTS}
-            await self._send(start)
+            headers = [*_EVENTS, CLOSE] if self._is_last else _EVENTS
+            await self._send({"type": "http.response.start", "status": _OK, "headers": headers})
             while (piece := await queue.get()) is not None:
                 await self._send({"type": "http.response.body", "body": piece, "more_body": True})
             await self._send({"type": "http.response.body", "body": b""})
 
 
-async def whole_body(receive: Receive, send: Send) -> bytes:
-    """All of a body. Raises ConnectionError when the client goes.
-
-    Our own server has a `send` that gives and takes at once what is whole.
+def body_at_once(send: Send) -> bytes | None:
+    """All of a body, where it is there: our own server has a `send` that gives and takes at once
+    what is whole.
     """
     at_once: Callable[[], bytes | None] | None = getattr(send, "body", None)
-    whole = None if at_once is None else at_once()
-    if whole is not None:
-        return whole
+    return None if at_once is None else at_once()
+
+
+async def whole_body(receive: Receive) -> bytes:
+    """All of a body; of one that is too long only so much that it shows, though what is on its way
+    is waited for: who still sends reads no answer. Raises ConnectionError when the client goes.
+    """
     event = await receive()
     body: bytes = event.get("body", b"")
-    while event.get("more_body") and len(body) <= MAX_BYTES:
+    left = _READ_AWAY
+    while event.get("more_body") and left > 0:
         event = await receive()
-        body += event.get("body", b"")
+        piece: bytes = event.get("body", b"")
+        left -= len(piece)
+        body += piece if len(body) <= MAX_BYTES else b""
     if event["type"] == "http.disconnect":
         raise ConnectionError
     return body
@@ -202,10 +214,15 @@ def is_json(kind: bytes) -> bool:
     return media.strip() == "application/json" and charset in {"", "utf-8"}
 
 
+def end_at_once(send: Send, body: bytes) -> bool:
+    """Send a whole answer of 200 and JSON, if nothing stands in the way; whether that was so."""
+    at_once: Callable[[bytes], bool] | None = getattr(send, "at_once", None)
+    return at_once is not None and at_once(body)
+
+
 async def end(send: Send, status: int, body: bytes) -> None:
     """Send a whole answer of JSON."""
-    at_once: Callable[[bytes], bool] | None = getattr(send, "at_once", None)
-    if status == _OK and at_once is not None and at_once(body):
+    if status == _OK and end_at_once(send, body):
         return
     await respond(send, status, body, JSON)
 

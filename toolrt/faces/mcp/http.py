@@ -6,22 +6,24 @@ who is calling were looked at before.
 """
 
 import asyncio
-from collections.abc import MutableMapping, Sequence
+from collections.abc import Awaitable, MutableMapping, Sequence
 from typing import Any
 
 from toolrt.core.calls import Caller
 from toolrt.faces.mcp import eras
 from toolrt.faces.mcp.envelopes import check_headers, check_mirrored
 from toolrt.faces.mcp.exchange import (
+    CLOSE,
     JSON,
     Exchange,
     Headers,
     Pulse,
     Receive,
     Send,
+    body_at_once,
     end,
+    end_at_once,
     is_json,
-    respond,
     whole_body,
 )
 from toolrt.faces.mcp.messages import (
@@ -34,6 +36,7 @@ from toolrt.faces.mcp.messages import (
     id_of,
     read,
 )
+from toolrt.faces.mcp.owners import Owners
 from toolrt.faces.mcp.peers import Peer, Session
 from toolrt.faces.mcp.protocol import (
     Protocol,
@@ -45,6 +48,7 @@ from toolrt.faces.mcp.protocol import (
 )
 from toolrt.faces.mcp.quick import Quick
 from toolrt.faces.mcp.sessions import Sessions
+from toolrt.faces.mcp.streams import Streams
 from toolrt.pipeline.gateway import ANONYMOUS
 from toolrt.reloading.outcome import Reload
 from toolrt.runtime import Runtime
@@ -79,39 +83,30 @@ class McpEndpoint:
             options.setdefault("page_of", access.page_of)
             runtime.on_reload(self._reloaded)
         self.protocol = Protocol(runtime, **options)
-        self.sessions = Sessions(self.protocol.key, self.protocol.changes)
+        self.sessions = Sessions(self.protocol.key, self.protocol.changes, self.protocol.mark)
+        self.owners = Owners(self.sessions, self.protocol.lot)
         self._quick = Quick(runtime, self.protocol, self.sessions)
         self._pulse = Pulse()
-        self._staying: set[Exchange] = set()
+        self._streams = Streams()
         self._draining = draining
         self._ending: asyncio.Task[None] | None = None
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
         """Serve one request of `/mcp` or `/mcp/NAME`."""
         caller: Caller = scope.get("toolrt.caller") or ANONYMOUS
         toolset: str | None = scope.get("toolrt.toolset")
         headers = scope.get("toolrt.head") or dict(scope["headers"])
-        method = scope["method"]
         if self._ending is None and self._draining is not None:
             self._ending = asyncio.ensure_future(self._drain(self._draining))
-        try:
-            if method == "POST":
-                await self._post(scope["headers"], headers, receive, send, caller, toolset)
-            elif method == "GET":
-                await self._get(Exchange(receive, send, headers), caller, toolset)
-            elif method == "DELETE":
-                await self._delete(Exchange(receive, send, headers), caller, toolset)
-            else:
-                await respond(send, _NOT_ALLOWED, b"", _ALLOW)
-        except ConnectionError:
-            return  # whoever asked is gone
+        if scope["method"] == "POST":
+            return self._post(scope["headers"], headers, receive, send, caller, toolset)
+        return self._beside(scope["method"], Exchange(receive, send, headers), caller, toolset)
 
     def close(self) -> None:
         """End what waits and what listens; what runs goes on."""
         self.sessions.close()
         self.protocol.close()
-        for exchange in self._staying:
-            exchange.let_go()
+        self._streams.close()
         if self._ending is not None:
             self._ending.cancel()
 
@@ -121,7 +116,7 @@ class McpEndpoint:
 
     async def _look_who(self) -> None:
         """End the streams of those who are not who they were any more."""
-        for exchange in list(self._staying):
+        for exchange in self._streams:
             if not await self._is_still(exchange):
                 exchange.let_go()
         await self.protocol.changes.keep_only(self._is_still)
@@ -146,37 +141,69 @@ class McpEndpoint:
         caller: Caller,
         toolset: str | None,
     ) -> None:
-        body = await whole_body(receive, send)
-        kind = headers.get(b"content-type", b"")
-        if kind != JSON[1] and not is_json(kind):
-            await end(send, _NO_JSON, Wrong(INVALID_REQUEST, "send application/json").written())
-            return
+        message: Message | None = None
+        made: bytes | None = None
         try:
+            body = body_at_once(send)
+            if body is None:
+                body = await whole_body(receive)
+            kind = headers.get(b"content-type", b"")
+            if kind != JSON[1] and not is_json(kind):
+                await end(send, _NO_JSON, Wrong(INVALID_REQUEST, "send application/json").written())
+                return
             message = read(body)
-        except Wrong as wrong:
-            await end(send, _BAD, wrong.written(id_of(wrong)))
-            return
-        if message.method == "tools/call":
-            try:
+            if message.method == "tools/call":
                 made = await self._quick.answer(message, headers, raw, caller, toolset)
-            except Wrong as wrong:
-                is_old = b"mcp-session-id" in headers
-                await end(send, _OK if is_old else _BAD, wrong.written(message.id))
-                return
-            except asyncio.CancelledError:
-                await end(send, _UNAVAILABLE, ended().written(message.id))
-                return
-            if made is not None:
-                await end(send, _OK, made)
-                return
-        version = headers.get(b"mcp-protocol-version", b"").decode("latin-1")
-        is_old = not version or version in eras.HANDSHAKE_VERSIONS
-        exchange = Exchange(receive, send, headers)
-        if is_old and not eras.is_modern(message.params):
-            await self._of_old(exchange, message, version or eras.ASSUMED, caller, toolset)
+        except ConnectionError:
+            return  # whoever asked is gone
+        except Wrong as wrong:
+            is_old = message is not None and b"mcp-session-id" in headers
+            id_ = id_of(wrong) if message is None else message.id
+            await end(send, _OK if is_old else _BAD, wrong.written(id_))
             return
-        exchange.begin("modern", eras.MODERN, caller, None, toolset)
-        await self._modern(exchange, message, raw)
+        except asyncio.CancelledError:
+            if message is None:
+                raise
+            await end(send, _UNAVAILABLE, ended().written(message.id))
+            return
+        if made is None:
+            await self._at_length(Exchange(receive, send, headers), message, raw, caller, toolset)
+        elif not end_at_once(send, made):
+            await end(send, _OK, made)
+
+    async def _at_length(
+        self,
+        exchange: Exchange,
+        message: Message,
+        raw: RawHeaders,
+        caller: Caller,
+        toolset: str | None,
+    ) -> None:
+        """Answer what may take a while, may send more than its answer, or is no call."""
+        version = exchange.headers.get(b"mcp-protocol-version", b"").decode("latin-1")
+        is_old = not version or version in eras.HANDSHAKE_VERSIONS
+        try:
+            if is_old and not eras.is_modern(message.params):
+                await self._of_old(exchange, message, version or eras.ASSUMED, caller, toolset)
+                return
+            exchange.begin("modern", eras.MODERN, caller, None, toolset)
+            await self._modern(exchange, message, raw)
+        except ConnectionError:
+            return  # whoever asked is gone
+
+    async def _beside(
+        self, method: str, exchange: Exchange, caller: Caller, toolset: str | None
+    ) -> None:
+        """Answer what is no message."""
+        try:
+            if method == "GET":
+                await self._get(exchange, caller, toolset)
+            elif method == "DELETE":
+                await self._delete(exchange, caller, toolset)
+            else:
+                await exchange.respond(_NOT_ALLOWED, b"", _ALLOW)
+        except ConnectionError:
+            return  # whoever asked is gone
 
     async def _modern(self, exchange: Exchange, message: Message, raw: RawHeaders) -> None:
         if not message.is_request:
@@ -289,14 +316,11 @@ class McpEndpoint:
         if session is None:
             await exchange.respond(_NOT_FOUND, b"")
             return
+        if not self._streams.has_room:
+            await exchange.respond(_UNAVAILABLE, b"", (b"retry-after", b"10"), CLOSE)
+            return
         exchange.begin("handshake", session.version, caller, session, toolset)
-        session.streams.append(exchange.send)
-        self._staying.add(exchange)
-        try:
-            await exchange.stay()
-        finally:
-            self._staying.discard(exchange)
-            session.streams.remove(exchange.send)
+        await self._streams.stay(exchange)
 
     async def _delete(self, exchange: Exchange, caller: Caller, toolset: str | None) -> None:
         id_ = exchange.headers.get(b"mcp-session-id")

@@ -10,6 +10,7 @@ from typing import Any
 from pydantic_core import from_json, to_json
 
 from toolrt.core.errors import RefusedError
+from toolrt.faces.mcp.incoming import NEAR, id_near
 from toolrt.schemas.plain import MAX_DEPTH
 from toolrt.schemas.text import MAX_BYTES, parse_json
 
@@ -57,9 +58,9 @@ class Message:
 def read(body: bytes) -> Message:
     """The one message in `body`. Raises Wrong; where its id is known, in the attribute `id`."""
     if len(body) > MAX_BYTES:
-        raise Wrong(INVALID_REQUEST, f"the message is longer than {MAX_BYTES} bytes")
+        raise too_long(id_near(body[:NEAR], body[-NEAR:]))
     try:
-        raw = from_json(body, allow_inf_nan=False)
+        raw = from_json(body, allow_inf_nan=False, cache_strings="keys")
     except ValueError:
         raise Wrong(PARSE_ERROR, f"parse error: {_why_not(body)}") from None
     if type(raw) is not dict:
@@ -68,6 +69,11 @@ def read(body: bytes) -> Message:
     if not _is_surely_whole(body, raw):
         _check_whole(body, raw)
     return _checked(raw)
+
+
+def too_long(id_: Any) -> Wrong:
+    """What a request of that id is answered with that is longer than any may be."""
+    return _with_id(Wrong(INVALID_REQUEST, f"the message is longer than {MAX_BYTES} bytes"), id_)
 
 
 def answer(id_: Any, result: Any) -> bytes:
@@ -150,12 +156,16 @@ def _is_surely_whole(body: bytes, raw: dict[str, Any]) -> bool:
     """Whether no key was written twice, each number has an end, and nothing is nested too deep, for
     all one sees at once.
 
-    Each key has one colon: with as many in what was read as in what was written, none was dropped;
-    unless some were written as escapes.
+    What is the same when it is written again is whole. Else, each key has one colon: with as many
+    in what was read as in what was written, none was dropped; unless some were written as escapes.
     """
-    if b"\\u003" in body or body.count(b"{") + body.count(b"[") > MAX_DEPTH:
+    if body.count(b"{") + body.count(b"[") > MAX_DEPTH:
         return False
     written = to_json(raw)
+    if written == body:
+        return True
+    if b"\\u003" in body:
+        return False
     return body.count(b":") == written.count(b":") and b"Infinity" not in written
 
 

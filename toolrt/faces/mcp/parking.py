@@ -55,15 +55,17 @@ class State:
 class Lot:
     """All calls that wait, and the seal of their states."""
 
-    def __init__(self, key: Callable[[], bytes]) -> None:
+    def __init__(self, key: Callable[[], bytes], mark: str = "") -> None:
+        """Names of calls begin with `mark`."""
         self._key = key
+        self._mark = mark
         self._parked: dict[str, Parked] = {}
 
     def park(self, parked: Parked, what: str) -> str:
         """The state by which the call is found again; `what` says whose call of what it is."""
         if len(self._parked) >= MOST:
             self._parked.pop(next(iter(self._parked))).task.cancel()
-        id_ = secrets.token_urlsafe(16)
+        id_ = self._mark + secrets.token_urlsafe(16)
         self._parked[id_] = parked
         leave = asyncio.get_running_loop().call_later(KEPT_S, self._end, id_)
 
@@ -89,20 +91,30 @@ class Lot:
 
     def opened(self, written: object, what: str) -> State:
         """The state that a client brought. Raises Wrong for one that is not ours, or too old."""
-        try:
-            raw = base64.b64decode(str(written).encode("ascii"), b"-_", validate=True)
-            seal, body = raw[:_SEAL_BYTES], raw[_SEAL_BYTES:]
-            is_ours = hmac.compare_digest(seal, self._seal(body))
-            nothing: tuple[Any, ...] = ("", "", 0, {}, {}, True)
-            id_, of_what, until, asked, answers, has_begun = from_json(body) if is_ours else nothing
-        except ValueError:
-            is_ours = False
-        if not is_ours or of_what != what or until < time.time():
+        said = self._said(written)
+        id_, of_what, until, asked, answers, has_begun = said or ("", "", 0, {}, {}, True)
+        if said is None or of_what != what or until < time.time():
             message = "`requestState` is not one of this call, or too old: make the call anew"
             raise Wrong(INVALID_PARAMS, message)
         return State(
             id_, of_what, asked, {key: tuple(each) for key, each in answers.items()}, has_begun
         )
+
+    def name_of(self, written: object) -> str | None:
+        """The name of the call that a state is of, be it here or elsewhere; None if not ours."""
+        said = self._said(written)
+        return None if said is None else str(said[0])
+
+    def _said(self, written: object) -> list[Any] | None:
+        try:
+            raw = base64.b64decode(str(written).encode("ascii"), b"-_", validate=True)
+            seal, body = raw[:_SEAL_BYTES], raw[_SEAL_BYTES:]
+            if not hmac.compare_digest(seal, self._seal(body)):
+                return None
+            made: list[Any] = from_json(body)
+        except ValueError:
+            return None
+        return made
 
     def close(self) -> None:
         """End all that waits."""

@@ -17,7 +17,8 @@ class Session:
 
     `running` are its requests that can be cancelled, `asked` the questions to it that wait, and
     `streams` are open ways to it beside any request. `caller` is who opened it, `name` what calls
-    in it have as their session: all else about a caller is what the request says.
+    in it have as their session: all else about a caller is what the request says. `until` is when
+    its id is good for nothing any more (wall time, seconds).
     """
 
     __slots__ = (
@@ -32,6 +33,7 @@ class Session:
         "running",
         "streams",
         "toolset",
+        "until",
         "version",
         "watched",
     )
@@ -57,6 +59,7 @@ class Session:
         self.streams: list[Callable[[bytes], None]] = []
         self.watched: set[str] = set()
         self.number = 0
+        self.until = 0
 
     def named(self, caller: Caller) -> Caller:
         """The caller of a request, as calls of this session have it; an identity may have named a
@@ -70,9 +73,11 @@ class Session:
         return last[1]
 
     def tell(self, message: bytes) -> None:
-        """Send something that belongs to no request, where there is a way."""
+        """Send something that belongs to no request, where there is a way: by the newest, as a
+        client that opens another may have lost the others.
+        """
         if self.streams:
-            self.streams[0](message)
+            self.streams[-1](message)
 
 
 class Peer:

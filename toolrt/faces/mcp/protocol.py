@@ -5,11 +5,13 @@ method is a function in one of two tables; what a request does wrong comes back 
 """
 
 import secrets
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import Any
 
+from toolrt.catalog.instructions import instructions, written
 from toolrt.core import logs
 from toolrt.core.calls import Caller
+from toolrt.core.names import did_you_mean
 from toolrt.faces.mcp import eras
 from toolrt.faces.mcp.asking import Desk, PageOf
 from toolrt.faces.mcp.calling import Calls
@@ -30,6 +32,7 @@ from toolrt.faces.mcp.messages import (
     object_of,
     text_of,
 )
+from toolrt.faces.mcp.owners import mark_of
 from toolrt.faces.mcp.parking import Lot
 from toolrt.faces.mcp.peers import Peer, Session
 from toolrt.faces.mcp.prompts import get_prompt, list_prompts
@@ -46,7 +49,7 @@ class Protocol:
     """One MCP server over an open project.
 
     `page_of` is where people decide about approvals, `key` seals what clients bring back: where
-    several processes serve one address they have the same.
+    several processes serve one address they have the same, and each its `number`.
     """
 
     def __init__(
@@ -57,15 +60,18 @@ class Protocol:
         page_of: PageOf = lambda _id: None,
         key: Callable[[], bytes] | None = None,
         page: int | None = None,
+        number: int | None = None,
     ) -> None:
+        self.mark = mark_of(number)
         self.runtime = runtime
         made = secrets.token_bytes(32)
         self.key = key or (lambda: made)
-        self._lot = Lot(self.key)
-        self.calls = Calls(runtime, Desk(runtime, page_of, channel), self._lot)
+        self.lot = Lot(self.key, self.mark)
+        self.calls = Calls(runtime, Desk(runtime, page_of, channel), self.lot)
         self._page = {} if page is None else {"page": page}
         self._shelves: dict[str | None, tuple[Shelf, Lists]] = {}
         self.tasks = self.calls.tasks
+        self.tasks.mark = self.mark
         self.changes = Changes(self)
 
     async def answer(self, message: Message, peer: Peer) -> bytes:
@@ -119,7 +125,7 @@ class Protocol:
     def close(self) -> None:
         """End the calls that wait for clients, and tell of nothing any more."""
         self.changes.close()
-        self._lot.close()
+        self.lot.close()
         self.tasks.close()
 
     def _of_now(self, toolset: str | None) -> tuple[Shelf, Lists]:
@@ -131,21 +137,20 @@ class Protocol:
         if toolset is not None:
             named = snapshot.toolsets.get(toolset)
             if named is None:
-                raise Wrong(INVALID_PARAMS, f"there is no toolset `{toolset[:100]}`")
+                raise Wrong(INVALID_PARAMS, _no_toolset(toolset, snapshot.toolsets))
         shelf = Shelf(snapshot, offering(named))
         made = self._shelves[toolset] = shelf, Lists(shelf, self.runtime, **self._page)
         return made
 
     def instructions(self, caller: Caller, toolset: str | None) -> str | None:
-        """What the authors of the toolset and its tools have to say about using them."""
-        of_set = self.runtime.snapshot.toolsets[toolset].description if toolset else None
-        seen = self.shelf(toolset).seen_by(caller)
-        told = [(each.wire, each.entry.instructions) for each in seen if each.entry.instructions]
-        lines = [
-            *([of_set] if of_set else []),
-            *(f"{wire}: {' '.join(text.split())}" for wire, text in told if text),
-        ]
-        return "\n".join(lines)[:_LONGEST_INSTRUCTIONS] or None
+        """What the authors of the toolset and its tools have to say about using them. Raises Wrong
+        for a toolset that is none.
+        """
+        shelf = self.shelf(toolset)
+        of_set = shelf.snapshot.toolsets[toolset].description if toolset else None
+        seen = shelf.seen_by(caller)
+        said = instructions(((each.wire, each.entry) for each in seen), of_set)
+        return written(said)[:_LONGEST_INSTRUCTIONS] or None
 
     async def call(self, message: Message, peer: Peer) -> bytes:
         return await self.calls.call(message, peer, self.shelf(peer.toolset))
@@ -289,6 +294,12 @@ MODERN: Mapping[str, Method] = {
     "tasks/update": _update_task,
     "tasks/cancel": _cancel_task,
 }
+
+
+def _no_toolset(name: str, known: Iterable[str]) -> str:
+    shown = name[:100]
+    hint = did_you_mean(shown, known) or "`/mcp` has all tools"
+    return f"there is no toolset `{shown}`; {hint}"
 
 
 def check_envelope(params: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -95,7 +95,9 @@ def _written(id_: Any, result: ToolResult, shelved: Shelved, era: eras.Era) -> b
     """The answer; by hand where it is plain data, which is nearly always. Raises Wrong."""
     data = result.data
     is_plain = type(data) is dict and not result.text and "type" not in data
-    if not is_plain or result.status != "success" or shelved.is_wrapped:
+    is_noted = bool(result.context) and "notes" in result.context
+    is_usual = is_plain and not is_noted and result.status == "success" and not shelved.is_wrapped
+    if not is_usual or (shelved.fit is not None and not shelved.fit(data)):
         return answer(id_, result_of(known(result, shelved), shelved, era))
     written = to_json(data)
     return b"".join(

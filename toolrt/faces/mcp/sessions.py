@@ -15,10 +15,12 @@ from typing import Any
 from pydantic_core import from_json, to_json
 
 from toolrt.core.calls import Caller
+from toolrt.core.over import Over
 from toolrt.faces.mcp.changes import Changes
 from toolrt.faces.mcp.peers import Session
 
 MOST = 10_000
+MOST_ENDED = 20_000
 LIFE_S = 24 * 3600
 _SEAL_BYTES = 16
 
@@ -26,26 +28,34 @@ _SEAL_BYTES = 16
 class Sessions:
     """All sessions of one endpoint that this process has heard of."""
 
-    def __init__(self, key: Callable[[], bytes], changes: Changes) -> None:
+    def __init__(self, key: Callable[[], bytes], changes: Changes, mark: str = "") -> None:
+        """Names of sessions begin with `mark`."""
+        self._mark = mark
         self._key = key
         self._changes = changes
         self._known: dict[bytes, Session] = {}
-        self._ended: set[str] = set()
+        self._ended = Over(MOST_ENDED)
 
     def open(self, session: Session) -> None:
         """Give a session its id."""
-        name = secrets.token_urlsafe(12)
+        session.name = self._mark + secrets.token_urlsafe(12)
+        session.until = int(time.time()) + LIFE_S
         said = [
-            name,
+            session.name,
             _whose(session.caller, session.toolset),
             session.version,
             _plain(session.capabilities),
-            int(time.time()) + LIFE_S,
+            session.until,
         ]
         body = to_json(said)
         session.id = _written(self._seal(body) + body).decode()
-        session.name = name
         self._keep(session.id.encode(), session)
+
+    def name_of(self, id_: bytes) -> str | None:
+        """The name of a session whose id is one of ours, be it open here or elsewhere."""
+        known = self._known.get(id_)
+        said = self._opened(id_) if known is None else [known.name]
+        return said[0] if said else None
 
     def find(self, id_: bytes | None, caller: Caller, toolset: str | None) -> Session | None:
         """The session of that id, if it is this caller's; one of no name where there is no id."""
@@ -66,7 +76,8 @@ class Sessions:
         """Forget a session; what it runs is called off."""
         if session.id is not None:
             self._known.pop(session.id.encode(), None)
-            self._ended.add(session.id)
+        if session.name is not None:
+            self._ended.add(session.name, session.until, time.time())
         self._leave(session)
 
     def close(self) -> None:
@@ -92,13 +103,15 @@ class Sessions:
     def _remembered(self, id_: bytes, caller: Caller, toolset: str | None) -> Session | None:
         """A session that another process has opened, or this one long ago."""
         said = self._opened(id_)
-        if said is None or id_.decode() in self._ended:
+        if said is None:
             return None
         name, whose, version, capabilities, until = said
+        if self._ended.has(name, until):
+            return None
         if whose != _whose(caller, toolset) or until < time.time():
             return None
         session = Session(id_.decode(), caller, version, capabilities, toolset)
-        session.name = name
+        session.name, session.until = name, until
         self._keep(id_, session)
         return session
 

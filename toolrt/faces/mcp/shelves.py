@@ -3,16 +3,17 @@
 Made once a generation and toolset; a call looks its tool up here and nowhere else.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
 from typing import Any
 
 from toolrt.catalog.snapshot import Snapshot, ToolEntry
 from toolrt.core.calls import Caller, Invocation
 from toolrt.core.clock import SystemClock
+from toolrt.dialects.mcp import tool_document
 from toolrt.dialects.names import LONGEST_MCP, WireNames, wire_name
-from toolrt.faces.mcp.eras import Era
+from toolrt.faces.mcp.eras import LATEST_HANDSHAKE, MODERN, Era
+from toolrt.faces.mcp.fit import Fit
 from toolrt.manifest.offers import Toolset
 from toolrt.pipeline.stages.find import is_visible
 
@@ -25,15 +26,16 @@ class Shelved:
     """A tool as MCP clients call it.
 
     `may_wait` says that a call of it may have to ask somebody, and so may outlast its request;
-    `is_instant`, that it waits for nothing at all. `is_wrapped` says that its values are no
-    objects, and that clients of old get them in one. `mirrored` are the arguments that clients
+    `is_instant`, that it waits for nothing at all. `fit` tells whether a value is what the output
+    schema says, where clients know one. `is_wrapped` says that its values are no objects, and that
+    clients of old get them in one. `mirrored` are the arguments that clients
     repeat in headers: where each is, by its header. `names` are those of all tools here.
     """
 
     wire: str
     entry: ToolEntry
     may_wait: bool
-    has_schema: bool
+    fit: Fit | None
     is_wrapped: bool
     mirrored: Mapping[bytes, tuple[str, ...]]
     is_instant: bool
@@ -67,33 +69,23 @@ def offering(toolset: Toolset | None) -> Callable[[str], bool]:
     """Which tools an endpoint offers: those of a toolset, or all."""
     if toolset is None:
         return lambda _name: True
-    shown, hidden = toolset.tools, toolset.hide
-    return lambda name: _is_among(name, shown) and not _is_among(name, hidden)
+    return toolset.offers
 
 
 def document(shelved: Shelved, era: Era) -> dict[str, Any]:
     """A tool as lists show it."""
-    entry = shelved.entry
-    made: dict[str, Any] = {"name": shelved.wire}
-    if entry.title:
-        made["title"] = entry.title
-    made["description"] = _description(entry)
-    made["inputSchema"] = entry.input_schema
-    if shelved.has_schema and entry.output_schema is not None:
-        made["outputSchema"] = _output_schema(entry.output_schema, shelved, era)
-    made["annotations"] = _annotations(entry)
-    return made
+    revision = MODERN if era == "modern" else LATEST_HANDSHAKE
+    return tool_document(shelved.entry, shelved.names, revision)
 
 
 def _shelved(entry: ToolEntry, names: WireNames) -> Shelved:
     schema = entry.output_schema
     mirrored = dict(_mirrored(entry.input_schema))
-    is_shown = schema is not None and entry.shaping.to != "user"
     return Shelved(
         names.wire(entry.name),
         entry,
         _may_wait(entry),
-        is_shown,
+        None if entry.told_schema is None else Fit(entry.name, entry.told_schema),
         schema is not None and schema.get("type") != "object",
         mirrored,
         is_instant=entry.kind == "python" and not _may_wait(entry) and not mirrored,
@@ -128,32 +120,3 @@ def _may_wait(entry: ToolEntry) -> bool:
 
 def _may_hide(entry: ToolEntry) -> bool:
     return entry.variants is not None or (entry.decider is not None and entry.decider.may_hide)
-
-
-def _is_among(name: str, patterns: Iterable[str]) -> bool:
-    return any(fnmatchcase(name, pattern) for pattern in patterns)
-
-
-def _description(entry: ToolEntry) -> str:
-    if entry.deprecated is None:
-        return entry.description
-    return f"{entry.description}\n\nDeprecated: {entry.deprecated}"
-
-
-def _output_schema(schema: Mapping[str, Any], shelved: Shelved, era: Era) -> Mapping[str, Any]:
-    if era == "modern" or not shelved.is_wrapped:
-        return schema
-    kept = {key: schema[key] for key in ("$defs", "definitions") if key in schema}
-    inner = {key: value for key, value in schema.items() if key not in kept}
-    return {"type": "object", "properties": {"result": inner}, "required": ["result"], **kept}
-
-
-def _annotations(entry: ToolEntry) -> dict[str, Any]:
-    """What `effect` says; a write may always overwrite, as nobody said that it only adds."""
-    made: dict[str, Any] = {"readOnlyHint": entry.effect == "read"}
-    if entry.effect != "read":
-        made["destructiveHint"] = True
-    made["idempotentHint"] = entry.is_idempotent
-    if entry.kind in {"http", "mcp"}:
-        made["openWorldHint"] = True
-    return made

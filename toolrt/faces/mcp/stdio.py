@@ -22,6 +22,7 @@ from toolrt.core.clock import SystemClock
 from toolrt.faces.cli.caller import at_terminal
 from toolrt.faces.mcp import eras
 from toolrt.faces.mcp.early import Told
+from toolrt.faces.mcp.incoming import Incoming, TooLong
 from toolrt.faces.mcp.keeping import first_answers, is_as_told, keep
 from toolrt.faces.mcp.messages import (
     INVALID_REQUEST,
@@ -29,6 +30,7 @@ from toolrt.faces.mcp.messages import (
     Wrong,
     id_of,
     read,
+    too_long,
 )
 from toolrt.faces.mcp.peers import Peer, Session
 from toolrt.faces.mcp.protocol import (
@@ -39,7 +41,6 @@ from toolrt.faces.mcp.protocol import (
     modern_peer,
 )
 from toolrt.reloading.following import following
-from toolrt.schemas.text import MAX_BYTES
 
 MOST_AT_ONCE = 1000
 _CHUNK = 256 * 1024
@@ -63,8 +64,7 @@ class Stdio:
         self._session.streams.append(self._out.write)
         self._tasks: set[asyncio.Task[None]] = set()
         self._over = asyncio.Event()
-        self._buffer = bytearray()
-        self._is_skipping = False
+        self._incoming = Incoming()
         self._is_ending = False
 
     async def run(self, told: Told) -> None:
@@ -155,30 +155,19 @@ class Stdio:
 
     def _ended(self) -> None:
         try:
-            if self._buffer.strip():
-                self._line(bytes(self._buffer))
+            for line in self._incoming.rest():
+                self._line(line)
         finally:
             self._over.set()
 
     def _take(self, chunk: bytes) -> None:
-        *lines, rest = chunk.split(b"\n")
-        for line in lines:
-            self._buffer += line
-            whole, self._buffer = bytes(self._buffer), bytearray()
-            if self._is_skipping:
-                self._is_skipping = False
-            elif whole.strip():
-                self._line(whole)
-        self._buffer += rest
-        if len(self._buffer) > MAX_BYTES:
-            self._buffer.clear()
-            if not self._is_skipping:
-                too_long = Wrong(INVALID_REQUEST, f"the message is longer than {MAX_BYTES} bytes")
-                self._out.write(too_long.written())
-            self._is_skipping = True
+        for line in self._incoming.take(chunk):
+            self._line(line)
 
-    def _line(self, line: bytes) -> None:
+    def _line(self, line: bytes | TooLong) -> None:
         try:
+            if isinstance(line, TooLong):
+                raise too_long(line.id)
             message = read(line)
         except Wrong as wrong:
             self._out.write(wrong.written(id_of(wrong)))

@@ -80,16 +80,17 @@ class Task:
 
 
 class Tasks:
-    """All tasks of one server."""
+    """All tasks of one server; their names begin with `mark`."""
 
     def __init__(self) -> None:
+        self.mark = ""
         self._tasks: dict[str, Task] = {}
 
     def adopt(self, parked: Parked, finish: Finish, peer: Peer) -> dict[str, Any]:
         """Have a call go on as a task; the result that says so."""
         self._forget_old()
         owner = (peer.caller.principal, peer.caller.tenant)
-        task = Task(secrets.token_urlsafe(16), parked, finish, owner, time.time())
+        task = Task(self.mark + secrets.token_urlsafe(16), parked, finish, owner, time.time())
         parked.line.peer = Detached(peer)
         self._tasks[task.id] = task
         return {**complete(task.document(), "modern"), "resultType": "task"}
