@@ -1,5 +1,6 @@
 """The pages about servers tell the truth: routes, statuses, and what is deployed."""
 
+import json
 import re
 
 import pages
@@ -9,6 +10,7 @@ from toolrt.faces.cli.main import cli
 from toolrt.faces.http.bodies import DecisionBody
 from toolrt.faces.http.openapi import openapi
 from toolrt.faces.http.problems import STATUS
+from toolrt.loading.owners import ALLOW
 
 
 def test_every_route_is_told() -> None:
@@ -53,3 +55,23 @@ def test_what_is_deployed_runs_as_somebody_else_and_starts_what_there_is() -> No
     assert "\nHEALTHCHECK " in image
     assert "\nUser=toolrt\n" in unit
     assert set(used) <= flags
+
+
+def test_what_is_deployed_writes_to_its_state_and_to_nothing_that_decides() -> None:
+    image = (ROOT / "deploy" / "Dockerfile").read_text(encoding="utf-8")
+    unit = (ROOT / "deploy" / "toolrt.service").read_text(encoding="utf-8")
+
+    assert re.findall(r"^ReadWritePaths=(.*)", unit, re.MULTILINE) == ["/srv/tools/.toolrt"]
+    assert "chown -R toolrt" not in unit
+    assert '\nCMD ["serve"]\n' in image
+    assert f" {ALLOW}=1 " in image
+    assert "/project:ro" in image
+
+
+def test_what_clients_are_told_starts_and_finds_a_server() -> None:
+    told = json.loads((ROOT / "deploy" / "clients.json").read_text(encoding="utf-8"))["mcpServers"]
+    by_http = [each["url"] for each in told.values() if "url" in each]
+
+    assert told["tools"]["command"].startswith("/")
+    assert told["tools"]["args"] == ["-p", "/srv/tools", "serve", "--stdio"]
+    assert all(each.startswith("http://127.0.0.1:8080/mcp") for each in by_http)

@@ -210,6 +210,10 @@ class Runtime:
         """Make another generation the current one; gives the one before back."""
         return self._registry.swap(snapshot)
 
+    async def check_store(self) -> None:
+        """Raises StoreError where nothing can be remembered."""
+        await self._state.database.run(lambda _session: None)
+
     async def close(self) -> None:
         """End what the bindings share: connections, threads, processes. Later calls are refused."""
         self.call = self._refused

@@ -89,7 +89,9 @@ def test_o1_surrogate_pairs_are_one_character():
     assert redactor.text(json.dumps("pass-\U0001f600-word")) == '"***"'
 
 
-@pytest.mark.parametrize("secret", ["12345678", "0012345678", "12345678.5", "-12345678"])
+@pytest.mark.parametrize(
+    "secret", ["12345678", "0012345678", "12345678.5", "-12345678", "9" * 400, "9" * 5000]
+)
 def test_o1_number_that_is_a_secret_is_masked(secret):
     redactor = Redactor()
     redactor.learn(secret)

@@ -241,7 +241,7 @@ def shared(invoke, project, recorded, as_user):
     recorded(
         call(1, caller=Caller("ann")),
         call(2, caller=Caller("bob")),
-        call(3, {"a": "mine"}, caller=Caller("bob"), code="unknown-tool"),
+        call(3, {"a": "mine"}, caller=Caller("bob"), code="unknown-tool", attempts=0),
         entries=[{**EVENTS[0], "principal": "ann"}, {**EVENTS[1], "actor": "bob"}],
     )
     identities(

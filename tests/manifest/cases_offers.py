@@ -52,7 +52,7 @@ def names(toolset: str) -> Look:
     return look
 
 
-TOOLS = "tools: {b: {python: 'kit:add'}, c: {python: 'kit:where'}}"
+TOOLS = "tools: {b: {python: 'kit:add'}, c: {python: 'kit:where', effect: read}}"
 LISTED = ("prompts", 0)
 GIVEN = {"name": "p", "arguments": {"who": "Ada"}}
 START = {"protocolVersion": "2025-11-25", "capabilities": {}}

@@ -291,6 +291,50 @@ async def test_any_arguments_are_read_or_refused_in_words(door):
             assert result.error is None or result.error.code == "invalid-arguments"
 
 
+ASKED = """\
+defaults: {description: D., retry: none, effect: read}
+tools:
+  secretive:
+    python: "any_value_asked:taking"
+    parameters: {a: {sensitive: true, default: 1}, b: {type: integer, default: 1}}
+  hooked:
+    {python: "any_value_asked:one", parameters: {a: {}}, hooks: {before: ["any_value_asked:seen"]}}
+  filled: {python: "any_value_asked:one", parameters: {a: {default_from: caller.tenant}}}
+  wide: {python: "any_value_asked:one", parameters: {a: {anyOf: [WIDE]}}}
+  eased: {python: "any_value_asked:one", parameters: {a: {type: [integer, array]}}, coerce: safe}
+  placed: {python: "any_value_asked:one", parameters: {a: {type: string, format: path}}}
+  kept: {python: "any_value_asked:one", parameters: {a: {}}, cache: 1m}
+"""
+MORE = """\
+def taking(a=1, b=1): return 1
+def one(a=1): return 1
+def seen(arguments): return arguments
+"""
+
+
+@pytest.mark.parametrize("told", ["hash", "redacted"])
+async def test_any_arguments_are_answered_whatever_their_tool_is_like(told, caplog):
+    files = {
+        "toolrt.yaml": f"telemetry: {{logs: {{arguments: {told}}}}}",
+        "tools.d/t.yaml": ASKED.replace("WIDE", ", ".join(f"{{const: {n}}}" for n in range(900))),
+        "policies.d/p.yaml": """
+            default: allow
+            limits: {same_call: 9, same_error: 2000}
+            rules:
+              - {id: risky, tools: ["*"], decide: deny, when: "risk.score > 0.99"}
+            """,
+        "any_value_asked.py": MORE,
+    }
+    values = [make() for make in GIVEN.values() if make is not GIVEN["coroutine"]]
+    async with open_files(files) as runtime:
+        with caplog.at_level("INFO", "toolrt.calls"):
+            for name in runtime.snapshot.tools:
+                for value in (*values, *proxies()):
+                    for arguments in (value, {"a": value, "b": "x"}, [value]):
+                        checked(await runtime.call(name, arguments))
+    sys.modules.pop("any_value_asked", None)
+
+
 async def test_colliding_keys_are_not_lost_in_silence(door):
     result = await door(GIVEN["colliding keys"])
     assert result.error is not None or len(result.data) == 2

@@ -153,3 +153,35 @@ async def test_a_password_in_a_changed_value_is_not_shown(project):
 
     assert "hunter2" not in made.text
     assert "hunter2" not in str(made.document())
+
+
+OFFERS = """
+toolsets: {looking: {tools: [echo]}}
+prompts: {ask: {text: Hello.}}
+resources: {note: {uri: "docs://note", text: One.}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "text"),
+    [
+        ("tools: [echo]", 'tools: ["*"]', "~ toolset looking (+ pay)"),
+        ("tools: [echo]", "tools: [pay]", "~ toolset looking (+ pay, - echo)"),
+        ("tools: [echo]", "tools: [echo], description: Looks.", "~ toolset looking"),
+        ("looking:", "seeing:", "- toolset looking  + toolset seeing"),
+        ("text: Hello.", "text: Hi.", "~ prompt ask"),
+        ("ask:", "beg:", "- prompt ask  + prompt beg"),
+        ("text: One.", "text: Two.", "~ resource note"),
+        ("note: {uri", "memo: {uri", "+ resource memo  - resource note"),
+    ],
+)  # fmt: skip
+async def test_what_clients_are_offered_beside_tools_is_told(project, before, after, text):
+    pay = "tools: {pay: {description: Pays., command: [/bin/true], effect: irreversible}}"
+    offers = project.tools.parent / "offers.yaml"
+    (project.tools.parent / "pay.yaml").write_text(pay)
+    offers.write_text(OFFERS)
+    async with project.open() as runtime:
+        replace(offers, OFFERS.replace(before, after, 1))
+        made = (await runtime.reload(accept_loss=True)).changes
+
+    assert made.text == text

@@ -6,7 +6,7 @@ import pytest
 
 from toolrt.core.errors import RefusedError
 from toolrt.schemas.arguments import ArgumentChecker
-from toolrt.schemas.effort import Effort
+from toolrt.schemas.effort import Effort, holds_more
 
 
 def of_array(items):
@@ -91,6 +91,21 @@ def test_the_faults_of_forms_in_forms_are_told_without_following_every_way(schem
 
     assert time.process_time() - began < 2
     assert refused.value.message.startswith("`a` must be an object")
+
+
+def _raises(*_):
+    raise SystemExit
+
+
+@pytest.mark.parametrize(("base", "content"), [(dict, {"a": [1]}), (list, [1, 1]), (tuple, (1, 1))])
+def test_counting_asks_no_code_of_whoever_made_a_value(base, content):
+    odd = {"__class__": property(_raises), "values": _raises, "__iter__": _raises}
+    value = type("Odd", (base,), odd)(content)
+
+    assert holds_more([value], 2)
+    assert not holds_more([value], 3)
+    assert not holds_more([type("Odd", (), odd)()], 1)
+    assert Effort(WIDE, tags=True).of({"a": [value]}, 10**6) == 903
 
 
 def test_looks_are_counted_by_level():

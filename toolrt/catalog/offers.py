@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from toolrt.catalog.offer_faults import of_maker, of_name, of_toolset, of_uri, shape_of
 from toolrt.catalog.offered import (
     VARIABLE,
     Content,
@@ -47,12 +48,15 @@ class _Offers:
         self.toolsets: dict[str, Toolset] = {}
         self.prompts: dict[str, OfferedPrompt] = {}
         self.resources: dict[str, OfferedResource] = {}
+        self._uris: dict[str, str] = {}
 
     def add(self, written: WrittenOffers) -> None:
         for name, prompt in (written.file.prompts or {}).items():
             self._add(self.prompts, written, ("prompts", name), _Prompts(prompt))
         for name, resource in (written.file.resources or {}).items():
-            self._add(self.resources, written, ("resources", name), _Resources(resource))
+            made = _Resources(resource, self._uris)
+            self._add(self.resources, written, ("resources", name), made)
+            self._uris.setdefault(shape_of(resource.uri), name)
         for name, toolset in (written.file.toolsets or {}).items():
             self._add(self.toolsets, written, ("toolsets", name), _Toolsets(toolset))
 
@@ -67,12 +71,15 @@ class _Offers:
         full = (
             f"{written.namespace}.{name}" if written.namespace and path[0] != "toolsets" else name
         )
-        faults = list(made.faults(self._files, self._entries))
+        faults = [
+            *of_name(name, str(path[0]).removesuffix("s")),
+            *made.faults(self._files, self._entries),
+        ]
         if full in into:
             message = f"`{full}` is declared twice"
             faults.append(Fault("duplicate-offer", message, (), "rename one", on_key=True))
-        if faults:
-            self._files.report(written.document, path, *faults)
+        self._files.report(written.document, path, *faults)
+        if any(fault.severity == "error" for fault in faults):
             return
         into[full] = made.compiled(full, self._files.root)
 
@@ -84,11 +91,13 @@ class _Toolsets:
         self._written = written
 
     def faults(self, files: LoadedFiles, entries: Mapping[str, ToolEntry]) -> Iterator[Fault]:
-        """Names without a glob that are no tools."""
+        """Names and globs that are no tools."""
         for key in ("tools", "hide"):
             for at, name in enumerate(getattr(self._written, key)):
                 if not set("*?[") & set(name):
                     yield from _of_tool(name, (key, at), files, entries)
+        if files.knows.tools:
+            yield from of_toolset(self._written, {*entries, *(each.name for each in files.tools)})
 
     def compiled(self, _name: str, _root: Path) -> Toolset:
         return self._written
@@ -108,6 +117,8 @@ class _Prompts:
     def faults(self, files: LoadedFiles, entries: Mapping[str, ToolEntry]) -> Iterator[Fault]:
         if self._written.tool is not None:
             yield from _of_tool(self._written.tool, ("tool",), files, entries)
+            given = tuple(self._written.arguments)
+            yield from of_maker("prompt", entries.get(self._written.tool), given)
         for at, message in enumerate(self._messages):
             place: FaultPath = () if self._written.text is not None else ("messages", at)
             yield from _of_text(message.text, (*place, "text"), self._names)
@@ -136,8 +147,10 @@ class _Prompts:
 class _Resources:
     """A resource on its way."""
 
-    def __init__(self, written: Resource) -> None:
+    def __init__(self, written: Resource, uris: Mapping[str, str]) -> None:
+        """`uris` are those of other resources, with their names."""
         self._written = written
+        self._uris = uris
         self._variables = VARIABLE.findall(written.uri)
         self._names = Names(frozenset(self._variables), roots=frozenset())
 
@@ -153,8 +166,10 @@ class _Resources:
                 near = did_you_mean(name, self._variables)
                 message = f"the URI has no `{{{name}}}`"
                 yield Fault("unknown-name", message, ("values", name), near, on_key=True)
+        yield from of_uri(written.uri, self._uris)
         if written.tool is not None:
             yield from _of_tool(written.tool, ("tool",), files, entries)
+            yield from of_maker("resource", entries.get(written.tool), self._variables)
         yield from _of_text(written.text, ("text",), self._names)
         yield from _of_file(written.file, ("file",), files.root)
 

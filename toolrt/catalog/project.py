@@ -1,7 +1,10 @@
 """What toolrt.yaml names beyond itself: folders that must be there, constants without secrets."""
 
+import json
 from collections.abc import Iterator
 from hashlib import sha256
+from importlib.util import find_spec
+from pathlib import Path as FilePath
 from typing import Any, Final
 
 from toolrt.core.faults import Fault, Path
@@ -24,6 +27,7 @@ def check_project(files: LoadedFiles) -> None:
         *_of_constants(files.project.vars, ("vars",)),
         *_of_keys(files),
         *_of_server(files),
+        *_of_tokens(files),
     ]
     files.report(files.project_document, (), *faults)
 
@@ -81,3 +85,34 @@ def _of_server(files: LoadedFiles) -> Iterator[Fault]:
         message = f"others can reach `{visible(others)}`, and no identity says who they are"
         hint = "`toolrt serve` does not start like this: write `identities` with a `token_hash`"
         yield Fault("no-credentials", message, ("serve", key), hint, severity="warning")
+
+
+def _of_tokens(files: LoadedFiles) -> Iterator[Fault]:
+    """Signed tokens that could not be checked: without the library, or the keys of the issuer."""
+    serve = files.project.serve
+    jwt = serve.auth.jwt if serve is not None and serve.auth is not None else None
+    if jwt is None:
+        return
+    path: Path = ("serve", "auth", "jwt")
+    if find_spec("jwt") is None:
+        message = "signed tokens need a library that is not installed here"
+        hint = "pip install 'toolrt[jwt]'"
+        yield Fault("import-failed", message, path, hint, severity="warning", on_key=True)
+    if jwt.jwks.startswith(("http://", "https://")):
+        return
+    why = _wrong_with_keys(files.root / jwt.jwks)
+    if why is not None:
+        code = "file-not-found" if is_missing(files.root / jwt.jwks) else "unreadable-file"
+        hint = 'it holds the keys of the issuer, {"keys": […]}, or is a URL with https://'
+        yield Fault(code, f"`{visible(jwt.jwks)}` {why}", (*path, "jwks"), hint)
+
+
+def _wrong_with_keys(file: FilePath) -> str | None:
+    try:
+        found = json.loads(file.read_bytes())
+    except FileNotFoundError:
+        return "is no file of this project"
+    except (OSError, ValueError):
+        return "cannot be read"
+    is_set = isinstance(found, dict) and isinstance(found.get("keys"), list) and found["keys"]
+    return None if is_set else "holds no keys"

@@ -148,5 +148,6 @@ def _number(text: str) -> float | None:
             number = read(text)
         except ValueError:
             continue
-        return number if isfinite(number) and len(str(number)) >= SHORTEST else None
+        is_finite = type(number) is int or isfinite(number)  # which has to make a float of it
+        return number if is_finite and len(str(number)) >= SHORTEST else None
     return None

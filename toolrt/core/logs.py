@@ -56,3 +56,10 @@ def _log(name: str) -> logging.Logger:
 
 
 BUGS, CALLS, HTTP, TOOLS = map(_log, ("toolrt", "toolrt.calls", "toolrt.http", "toolrt.tools"))
+
+
+def failed(what: str, error: BaseException) -> None:
+    """Tell the operator of a failure that is none of our own: one line, since a trace of the places
+    that it came through would say no more.
+    """
+    BUGS.error("%s: %s", what, error)

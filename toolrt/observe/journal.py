@@ -15,6 +15,7 @@ from typing import Any, Final, Literal
 from toolrt.core.calls import Invocation
 from toolrt.core.clock import Clock
 from toolrt.core.errors import ToolrtError
+from toolrt.core.logs import failed
 from toolrt.core.redaction import Redactor
 from toolrt.core.results import ToolResult
 from toolrt.observe.journal_entries import PerTool, Scribe
@@ -217,8 +218,8 @@ class Journal:
             await self._database.run(partial(prune, chain=self._chain, before=before, at=at))
             if await self._database.run(self.prune_more):
                 self._pruned = None  # after the next batch
-        except ToolrtError:
-            log.exception("what is too old could not be removed from the journal")
+        except ToolrtError as error:
+            failed("what is too old could not be removed from the journal", error)
 
     def _scribe(self) -> Scribe:
         return Scribe(self._redactor, self._clock)

@@ -18,6 +18,7 @@ from toolrt.core.calls import Invocation
 from toolrt.core.redaction import redacted, redacted_value
 from toolrt.core.results import ToolResult
 from toolrt.observe.journal_entries import PerTool, shown_arguments
+from toolrt.schemas.plain import NotJsonError, plain
 
 logger = logs.CALLS
 
@@ -76,8 +77,8 @@ class CallLog:
         if key is None:
             return None
         try:
-            told = json.dumps(invocation.arguments, sort_keys=True)
-        except (ValueError, TypeError, RecursionError):  # a caller may hand over anything
+            told = json.dumps(plain(invocation.arguments), sort_keys=True)
+        except NotJsonError:  # a caller may hand over anything
             return None
         return hmac.digest(key, told.encode(), "sha256").hex()
 

@@ -5,7 +5,6 @@ Whoever made the call reads it, in the same tenant and session, and who may `adm
 there is none.
 """
 
-import logging
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -15,6 +14,7 @@ from pydantic_core import to_json
 from toolrt.core.binaries import bytes_of, encoded, media_type_of
 from toolrt.core.calls import Caller
 from toolrt.core.errors import RefusedError
+from toolrt.core.logs import failed
 from toolrt.core.redaction import Redactor
 from toolrt.core.results import Shown, ToolResult
 from toolrt.core.unseen import harmless
@@ -23,8 +23,6 @@ from toolrt.stores.approvals import new_id
 from toolrt.stores.base import Database, Session, StoreError
 from toolrt.stores.moments import Moments
 from toolrt.stores.spills import Spill
-
-log = logging.getLogger("toolrt")
 
 TEXT, JSON = "text/plain", "application/json"
 _LONGEST_CHARACTER = 4
@@ -115,8 +113,8 @@ class Spills:
         )
         try:
             await self._database.run(partial(spills.add, spill=spill, body=oversize.body))
-        except StoreError:
-            log.exception("the rest of a long result cannot be kept")
+        except StoreError as error:
+            failed("the rest of a long result cannot be kept", error)
             return False
         return True
 

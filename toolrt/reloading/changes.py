@@ -11,6 +11,7 @@ from toolrt.catalog.snapshot import Snapshot, ToolEntry
 from toolrt.policy.loss import Protection
 from toolrt.reloading.differences import Difference, Mask, differences
 from toolrt.reloading.keys import ADDED, REMOVED, file_keys, project_keys
+from toolrt.reloading.offering import offered
 
 _FEW = 3
 _SHORT = {"timeout.total": "timeout", "retry.attempts": "retry", "http.url": "http"}
@@ -21,7 +22,8 @@ _SHORT = {"timeout.total": "timeout", "retry.attempts": "retry", "http.url": "ht
 class Changes:
     """Names of tools and ids of rules; what changed of one leads to what changed in it, in words.
 
-    So do `keys`, those of toolrt.yaml and those that policy files have for all their rules.
+    So do `keys`: those of toolrt.yaml, those that policy files have for all their rules, and what
+    MCP clients are offered beside tools.
     """
 
     added: tuple[str, ...] = ()
@@ -99,6 +101,7 @@ def _keys(before: Side, after: Side, mask: Mask) -> Iterator[Difference]:
         yield "default", f"{old.default} -> {new.default}"
     yield from file_keys(old.files, new.files, mask)
     yield from project_keys(before.project, after.project, mask)
+    yield from offered(before.snapshot, after.snapshot)
 
 
 def _line(name: str, how: str) -> str:

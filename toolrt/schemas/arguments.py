@@ -102,6 +102,14 @@ class ArgumentChecker:
             return value, []
         return self._second_look(ready, value, arguments)
 
+    def of_texts(self, texts: Mapping[str, str]) -> dict[str, Any]:
+        """Arguments that come as texts, such as parts of a URI, read as what the schema wants."""
+        try:
+            ready = self._ready or self._make_ready()
+        except RefusedError:  # which the call itself will tell
+            return dict(texts)
+        return coerced(dict(texts), ready.shapes)[0]
+
     def _fits(self, ready: _Ready, value: dict[str, Any]) -> bool:
         """Settle `value` in place, and say whether it is valid then."""
         if not self._hidden.isdisjoint(value):
@@ -204,12 +212,15 @@ def _within(value: dict[str, Any], effort: Effort) -> Iterator[tuple[str, Any]]:
 
 def _refuse_large(arguments: Any, effort: Effort) -> None:
     """Raise RefusedError for arguments that would take too long to check."""
-    if not isinstance(arguments, dict) or effort.of(arguments, _MOST_CHECKED) <= _MOST_CHECKED:
+    if not issubclass(type(arguments), dict):
         return
-    name = max(arguments, key=lambda each: effort.of(arguments[each], _MOST_CHECKED, level=1))
-    message = f"`{visible(str(name))}` is too large to be checked against all the forms it may have"
-    fault = ArgumentFault((str(name),), message, "fewer values", shown(arguments[name]))
-    raise invalid(fault, f"send less of `{visible(str(name))}` and call again")
+    if effort.of(arguments, _MOST_CHECKED) <= _MOST_CHECKED:
+        return
+    given = _plain_object(arguments)
+    name = max(given, key=lambda each: effort.of(given[each], _MOST_CHECKED, level=1))
+    message = f"`{visible(name)}` is too large to be checked against all the forms it may have"
+    fault = ArgumentFault((name,), message, "fewer values", shown(given[name]))
+    raise invalid(fault, f"send less of `{visible(name)}` and call again")
 
 
 def _still_holds(violation: Violation, whole: dict[str, Any]) -> bool:

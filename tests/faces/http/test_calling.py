@@ -5,7 +5,7 @@ import json
 from typing import Any
 
 import pytest
-from served import FILES, Served, served
+from served import FILES, START_KEY, Served, served
 from until import until
 
 from toolrt.core.results import Shown, ToolResult
@@ -154,6 +154,34 @@ async def test_who_hangs_up_ends_the_call() -> None:
         await until(requests)
         writer.close()
         await until(lambda: not requests())
+
+
+SLOW = """
+namespace: t
+tools:
+  fee: {description: Slow., shell: {script: "sleep 0.6; echo done >> paid.txt"}, effect: irreversible}
+"""
+
+
+@pytest.mark.parametrize("query", ["", "?wait=5s"])
+async def test_what_cannot_be_undone_goes_on_where_its_caller_hangs_up(query: str) -> None:
+    async with served({**FILES, "tools.d/fee.yaml": SLOW}) as server:
+        path = f"/v1/tools/t.fee/call{query}"
+        id_ = (await server.call("t.fee")).json()["pause"]["approval_id"]
+        await server.post(f"/v1/approvals/{id_}/decision", {"decision": "approve"}, START_KEY)
+        head = b"POST %b HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+        _, writer = await asyncio.open_connection("127.0.0.1", server.port)
+        writer.write(head % path.encode() + b"Content-Length: 2\r\n\r\n{}")
+        await writer.drain()
+        await until(requests)
+        await asyncio.sleep(0.1)
+        writer.close()
+        await until(lambda: not requests())
+        kept = (server.runtime.project / "paid.txt").read_text()
+        known = (await server.get(f"/v1/approvals/{id_}", START_KEY)).json()
+
+    assert kept == "done\n"
+    assert known["state"] == "succeeded"
 
 
 PLAIN = ToolResult("c-1", "t.add", "success", time_s=0.001234, attempts=1, generation=3)

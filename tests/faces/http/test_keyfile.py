@@ -52,7 +52,10 @@ def test_a_link_is_neither_followed_nor_removed(tmp_path: Path) -> None:
 
 
 def test_what_is_no_key_is_passed_over(tmp_path: Path) -> None:
-    for number, text in enumerate(["", "[]", "{}", '{"url": 1}', "\x00"]):
+    file = {"url": "file:///etc/hostname#", "key": "k", "pid": os.getpid()}
+    odd = [{**file, "url": 5}, {**file, "url": "http://127.0.0.1:1", "pid": "1"}]
+    texts = ["", "[]", "{}", '{"url": 1}', "\x00", *map(json.dumps, [file, *odd])]
+    for number, text in enumerate(texts):
         path_of(tmp_path, number).write_text(text)
 
     assert found(tmp_path) == []

@@ -238,6 +238,38 @@ async def test_events_are_told_as_they_are_recorded_until_the_server_ends() -> N
     assert {"completed", "failed"} <= {name for name, _ in told}
 
 
+@pytest.mark.parametrize(
+    ("kind", "names"),
+    [("paused", ["paused"]), ("asked", ["asked"]), ("decided", ["decided"]),
+     ("failed", ["failed"]), ("approval", ["asked", "decided"])],
+)  # fmt: skip
+async def test_events_of_one_kind_are_those_and_no_others(kind, names) -> None:
+    async with served() as server:
+        told: list[str] = []
+        headers = {"Authorization": f"Bearer {START_KEY}"}
+        path = f"/v1/events?kind={kind}"
+        async with server.client.stream("GET", path, headers=headers) as stream:
+            lines = stream.aiter_lines()
+            assert await anext(lines) == ": listening"
+            await server.call("t.add", a=1)
+            await server.call("t.fails")
+            body = {"decision": "deny"}
+            await server.post(f"/v1/approvals/{await paused(server)}/decision", body, START_KEY)
+            while len(told) < len(names):
+                line = await asyncio.wait_for(anext(lines), 10)
+                told += [line.removeprefix("event: ")] if line.startswith("event: ") else []
+
+    assert told == names
+
+
+async def test_events_of_no_kind_are_refused() -> None:
+    async with served() as server:
+        reply = await server.get("/v1/events?kind=nope", START_KEY)
+
+    assert (reply.status_code, reply.json()["code"]) == (400, "bad-request")
+    assert "paused" in reply.json()["detail"]
+
+
 async def test_a_reload_tells_what_changed_and_refuses_what_protects_less() -> None:
     rules = "rules: [{id: never, decide: deny, tools: [t.add], when: args.a == 1}]\ndefault: allow"
     async with served({**FILES, "policies.d/p.yaml": rules}) as server:

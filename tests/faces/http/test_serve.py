@@ -314,6 +314,19 @@ def test_reload_asks_the_server_and_a_loss_has_to_be_meant(project: Path, worker
     assert "no server of this project runs" in none.stderr
 
 
+def test_a_server_that_was_killed_is_told_in_words(project: Path) -> None:
+    with serving(project, "--no-watch") as (told, process):
+        path = Path(told["key_file"])
+        process.kill()
+        process.wait(20)
+        left = {**json.loads(path.read_text()), "pid": os.getpid()}
+        path.write_text(json.dumps(left))
+        done = run(project, "reload")
+
+    assert done.returncode == 1
+    assert "does not reload: connection refused" in done.stderr
+
+
 def test_hangup_reloads(project: Path) -> None:
     with serving(project, "--no-watch") as (told, process):
         text = "tools: {more: {description: More., command: [printf, more], effect: read}}"

@@ -52,7 +52,7 @@ async def poem(context: toolrt.Context) -> str:
 async def who(context: toolrt.Context, value: int) -> dict:
     """Says in whose session it runs."""
     if value % 7 == 0:
-        await asyncio.sleep(0.001)
+        await asyncio.sleep(0)
     return {"session": context.caller.session, "value": value}
 
 

@@ -70,7 +70,7 @@ async def served(
         server.capture_signals = _no_signals  # type: ignore[method-assign] # pytest has its own
         running = asyncio.ensure_future(server.serve(sockets=[listening]))
         while not server.started:  # noqa: ASYNC110 - uvicorn says it in no other way
-            await asyncio.sleep(0.005)
+            await asyncio.sleep(0)
         try:
             yield Served(runtime, endpoint, app, listening.getsockname()[1])
         finally:

@@ -18,7 +18,7 @@ async def quick(context: toolrt.Context) -> dict:
     return context.caller.document()
 async def slow(context: toolrt.Context) -> dict:
     "Says it later."
-    await asyncio.sleep(0.02)
+    await asyncio.sleep(0)
     return context.caller.document()
 """
 TOOLS = """

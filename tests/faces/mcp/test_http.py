@@ -7,7 +7,7 @@ import pytest
 from faces.mcp.projects import project
 from faces.mcp.raw import client
 from faces.mcp.serving import running_in, served
-from until import until
+from until import is_running, until
 
 pytestmark = pytest.mark.anyio
 ERAS = pytest.mark.parametrize("era", ["handshake", "modern"])
@@ -62,7 +62,7 @@ async def test_structured_content_has_an_object_at_its_root_for_clients_of_old(f
     assert listed["add"]["outputSchema"]["properties"]["result"]["type"] == "integer"
     assert of_old["structuredContent"] == {"result": 2}
     assert point["structuredContent"] == {"x": 1.5, "y": 3.0}
-    assert fresh["add"]["outputSchema"]["type"] == "integer"
+    assert fresh["add"]["outputSchema"]["anyOf"][0]["type"] == "integer"
     assert of_new["structuredContent"] == 2
 
 
@@ -150,7 +150,7 @@ async def test_a_request_that_is_called_off_kills_what_it_started(folder):
         reply = await asyncio.wait_for(asked, 5)
 
     assert reply.error["code"] == -32800
-    assert not await _running("30.25")
+    assert not _running("30.25")
 
 
 async def test_a_modern_client_that_goes_ends_its_call(folder):
@@ -158,7 +158,7 @@ async def test_a_modern_client_that_goes_ends_its_call(folder):
         asked = asyncio.ensure_future(raw.call("wait", {"seconds": 30.5}))
         await _started("30.5")
         asked.cancel()
-        await until(lambda: _gone("30.5"))
+        await until(lambda: not _running("30.5"))
 
 
 async def test_an_id_that_is_running_already_is_refused(folder):
@@ -289,15 +289,8 @@ async def _started(word: str) -> None:
     await until(lambda: _running(word))
 
 
-async def _gone(word: str) -> bool:
-    return not await _running(word)
-
-
-async def _running(word: str) -> bool:
-    found = await asyncio.create_subprocess_exec(
-        "pgrep", "-f", f"^sleep {word}$", stdout=asyncio.subprocess.DEVNULL
-    )
-    return await found.wait() == 0
+def _running(word: str) -> bool:
+    return is_running("sleep", word)
 
 
 async def test_a_read_that_asked_is_made_anew_where_it_does_not_wait(folder):

@@ -10,7 +10,7 @@ from faces.mcp.projects import project
 from faces.mcp.raw import client
 from faces.mcp.serving import running_in, served
 from faces.mcp.test_early import kept, started
-from faces.mcp.test_stdio import _running, _until
+from faces.mcp.test_stdio import _running
 from until import until
 
 from toolrt.faces.mcp import early
@@ -159,11 +159,11 @@ async def test_a_second_signal_leaves_no_child_behind(folder):
     async with started(project(folder, tools)) as server:
         await server.greet()
         server.send("tools/call", {"name": "stub"}, 2)
-        await _until(lambda: _running(seconds), True)
+        await until(lambda: _running(seconds))
         for _ in range(3):
             server.process.send_signal(signal.SIGTERM)
         await asyncio.wait_for(server.process.wait(), 20)
-        is_left = await _running(seconds)
+        is_left = _running(seconds)
 
     assert not is_left
 

@@ -9,7 +9,7 @@ import sys
 import pytest
 from faces.mcp.projects import project
 from faces.mcp.raw import META, MODERN
-from until import until
+from until import is_running, until
 
 pytestmark = pytest.mark.anyio
 MODERN_META = {f"{META}protocolVersion": MODERN, f"{META}clientCapabilities": {}}
@@ -120,24 +120,24 @@ async def test_a_signal_ends_it_with_its_children(server, number):
     await server.greet()
     seconds = f"40.{os.getpid()}{number:d}"
     server.send("tools/call", {"name": "wait", "arguments": {"seconds": float(seconds)}}, 2)
-    await _until(lambda: _running(seconds), True)
+    await until(lambda: _running(seconds))
     server.process.send_signal(number)
     status = await asyncio.wait_for(server.process.wait(), 10)
 
     assert status == 0
-    assert not await _running(seconds)
+    assert not _running(seconds)
 
 
 async def test_a_call_that_is_called_off_ends_with_its_children(server):
     await server.greet()
     seconds = f"41.{os.getpid()}"
     server.send("tools/call", {"name": "wait", "arguments": {"seconds": float(seconds)}}, 2)
-    await _until(lambda: _running(seconds), True)
+    await until(lambda: _running(seconds))
     server.send("notifications/cancelled", {"requestId": 2})
     answer = await server.answer(2)
 
     assert answer["error"]["code"] == -32800
-    await _until(lambda: _running(seconds), False)
+    await until(lambda: not _running(seconds))
 
 
 async def test_what_is_no_message_is_answered_and_the_next_one_heard(server):
@@ -185,15 +185,5 @@ async def test_lists_that_change_are_told(server, folder):
     assert json.loads(line)["method"] == "notifications/tools/list_changed"
 
 
-async def _running(word):
-    found = await asyncio.create_subprocess_exec(
-        *("pgrep", "-f", f"^sleep {word}$"), stdout=asyncio.subprocess.DEVNULL
-    )
-    return await found.wait() == 0
-
-
-async def _until(look, wanted):
-    async def is_so():
-        return await look() is wanted
-
-    await until(is_so)
+def _running(word):
+    return is_running("sleep", word)

@@ -92,6 +92,17 @@ def at_terminal(identities: Sequence["Identity"]) -> Caller:
     return replace(me, may=me.may & MAY_CALL) if INSIDE_CALL in os.environ else me
 
 
+def locked_out(identities: Sequence["Identity"]) -> str | None:
+    """What to say where the account that runs this process may make no calls; None where it may."""
+    me = at_terminal(identities)
+    if "call" in me.may:
+        return None
+    return (
+        f"{me.principal} may make no calls at this terminal: "
+        f"an identity of toolrt.yaml with `os_user: {_os_user()}` lets them"
+    )
+
+
 def check_known(by: Caller, settings: Settings) -> None:
     """Raise Stop for somebody who may nothing here."""
     if by.may:

@@ -72,7 +72,9 @@ def _asked(server: "Running", settings: Settings, *, accept_loss: bool) -> dict[
         if "accepted" not in answer:
             raise _failed(server, answer.get("detail", str(error)), settings) from error
     except (URLError, OSError, ValueError) as error:
-        raise _failed(server, str(getattr(error, "reason", error)), settings) from error
+        reason = getattr(error, "reason", error)
+        why = getattr(reason, "strerror", None) or str(reason)
+        raise _failed(server, why[:1].lower() + why[1:], settings) from error
     return {**answer, "url": server.url}
 
 

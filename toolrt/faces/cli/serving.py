@@ -6,7 +6,7 @@ import os
 import secrets
 import socket
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -17,7 +17,7 @@ import uvloop
 from toolrt import runtime
 from toolrt.core.hosts import reached
 from toolrt.core.results import SCHEMA
-from toolrt.faces.cli.caller import at_terminal
+from toolrt.faces.cli.caller import at_terminal, locked_out
 from toolrt.faces.cli.findings import tell_weak
 from toolrt.faces.cli.names import broken
 from toolrt.faces.cli.options import Misuse
@@ -34,6 +34,7 @@ from toolrt.loading.stock import Stock
 from toolrt.manifest.project import ProjectFile, Serve, is_public_url
 from toolrt.schemas.phrases import visible
 from toolrt.state import DEFAULT_STATE
+from toolrt.stores.base import StoreError
 
 if TYPE_CHECKING:
     from toolrt.faces.cli.options import Settings
@@ -200,11 +201,22 @@ async def _served(
             starting = Starting(plan.is_local, opened.key, at_terminal, plan.host, opened.url)
             site = Site(project, Access(project, starting), opened.secret, mates=mates)
             _tell_reloads(project, settings)
+            await _tell_store(project, settings)
             start = partial(_begun, site, on_start)
             await serve(site, opened.listening, plan.drain_s, start, own)
     except runtime.BrokenProjectError as error:
         raise broken(error.compiled, settings) from error
     return Exit.OK
+
+
+async def _tell_store(project: "Runtime", settings: "Settings") -> None:
+    """Say what is wrong with the store, before anybody asks for what needs it."""
+    try:
+        await project.check_store()
+    except StoreError as error:
+        hint = f"; {error.hint}" if error.hint else ""
+        settings.screen.complain(f"warning: the store cannot be used: {error}{hint}")
+        settings.screen.complain("  no question is kept, and /readyz says 503 until that is mended")
 
 
 def _begun(site: Site, on_start: OnStart) -> None:
@@ -270,10 +282,22 @@ def _tell_start(
         document,
         lambda: f"serving {tools} at {opened.url} (MCP /mcp, REST /v1, people /approvals){whose}",
     )
-    if opened.plan.public_url is None and not opened.plan.is_local:
-        settings.screen.say(
-            f"note: people get links to {opened.local_url}: `public_url` says where others reach it"
+    for note in notes_of(opened.plan, opened.local_url, project.written):
+        settings.screen.say(f"note: {note}")
+
+
+def notes_of(plan: Plan, url: str, written: ProjectFile) -> Iterator[str]:
+    """What is right as it is written, and may not be what was meant."""
+    auth = written.serve.auth if written.serve is not None else None
+    if not plan.is_local and plan.public_url is None:
+        yield f"people get links to {url}; `public_url` says where others reach it"
+    if plan.is_local and written.identities and not (auth is not None and auth.required):
+        yield (
+            "anybody on this machine may call as `anonymous`; "
+            "`serve: {auth: {required: true}}` asks who they are"
         )
+    if (locked := locked_out(written.identities)) is not None:
+        yield locked
 
 
 def project_of(root: Path) -> ProjectFile:

@@ -147,7 +147,7 @@ class Access:
         try:
             from toolrt.faces.http.tokens import Tokens  # noqa: PLC0415 - few projects have them
         except ModuleNotFoundError as error:
-            message = "`serve.auth.jwt` needs a library that is not installed"
+            message = "`serve.auth.jwt` needs what `pip install 'toolrt[jwt]'` brings"
             raise ProjectError(message, hint="pip install 'toolrt[jwt]'") from error
         self._tokens = Tokens(jwt, self._runtime.project)
 

@@ -13,7 +13,7 @@ from toolrt.core.calls import Caller
 from toolrt.core.results import SCHEMA, Failure
 from toolrt.faces.approval_document import approval_document, approval_summary, without_people
 from toolrt.faces.http.bodies import OPEN, ApprovalsQuery, DecisionBody, WaitQuery, asked, parsed
-from toolrt.faces.http.calling import CALL, document_of
+from toolrt.faces.http.calling import CALL, always, document_of
 from toolrt.faces.http.documents import json_response
 from toolrt.faces.http.problems import ProblemError, of_failure, refused
 from toolrt.faces.http.site import Site, body_of, known_caller, rightful_caller
@@ -44,7 +44,7 @@ def routes(site: Site) -> list[Route]:
         approvals, wanted = approvals_of(site, caller), request.path_params["id"]
         record = await approvals.current(wanted)
         if wait_s is not None:
-            request.scope[CALL] = True  # it ends with its connection
+            request.scope[CALL] = always
             record = await approvals.wait(record.id, min(wait_s, _MOST_WAIT_S))
         return await _shown(approvals, record, caller)
 

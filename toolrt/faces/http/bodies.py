@@ -103,9 +103,17 @@ class WaitQuery(Body):
     wait: Duration | None = None
 
 
+EventName = Literal[
+    "completed", "failed", "paused", "asked", "decided", "approval-changed", "requested",
+    "batch-planned", "generation-changed", "call", "approval", "intent", "batch", "generation",
+    "grant", "breaker",
+]  # fmt: skip
+"""Names of events, and kinds of entries of the journal."""
+
+
 class EventsQuery(Body):
     tool: str | None = None
-    kind: str | None = None
+    kind: EventName | None = None
 
 
 OPEN: tuple[State, ...] = ("pending", "approved", "claimed", "unknown")

@@ -1,10 +1,12 @@
 """`POST /v1/tools/NAME/call`: a call by REST, on the short way, below the framework.
 
 An answer is a result, also where the tool failed; what was refused before it ran is a problem, and
-what waits for a person is 202. Whoever hangs up ends their call.
+what waits for a person is 202. Whoever hangs up ends their call, unless it cannot be undone.
 """
 
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import unquote
 
 from pydantic_core import to_json
 
@@ -28,7 +30,7 @@ if TYPE_CHECKING:
     from toolrt.runtime import Runtime
 
 CALL: Final = "toolrt.call"
-"""Where a request says that it is a call, which ends with the connection."""
+"""Where a request says that it is a call, and what tells whether that ends with the connection."""
 
 GONE: Final = "toolrt.gone"
 _KNOWN: Final = {"arguments"}
@@ -43,6 +45,7 @@ class Calling:
     def __init__(self, runtime: "Runtime", access: "Access") -> None:
         self._runtime = runtime
         self._access = access
+        self._ends = partial(ends, runtime)
 
     async def answer(
         self, scope: Scope, receive: Receive, send: Send, name: str, caller: Caller
@@ -52,9 +55,9 @@ class Calling:
         if body is None or len(body) > MAX_BYTES:
             body = await whole_body(receive)
         arguments = arguments_of(json_object(body))
-        scope[CALL] = True
+        scope[CALL] = self._ends
         result = await self._runtime.call(name, arguments, caller)
-        scope[CALL] = False
+        scope[CALL] = None
         if result.status == "success":
             made = body_of(result)
             if type(send) is not Sending or not send.at_once(made):
@@ -113,3 +116,21 @@ def document_of(result: ToolResult, caller: Caller, access: "Access") -> dict[st
     if "approve" not in caller.may:
         del made["pause"]["needs"]
     return made
+
+
+def ends(runtime: "Runtime", scope: Scope) -> bool:
+    """Whether a call ends with its connection: not what cannot be undone, or what somebody may have
+    said yes to. Half of it is worse than all of it without anybody to read the answer.
+    """
+    name = unquote(scope["raw_path"].split(b"/")[3].decode("ascii"))
+    entry = runtime.snapshot.tools.get(name)
+    if entry is None:
+        return True
+    may_ask = entry.decider is not None and entry.decider.may_ask
+    return entry.effect != "irreversible" and not may_ask
+
+
+def always(scope: Scope) -> bool:
+    """Something that ends with its connection whatever it is."""
+    del scope
+    return True

@@ -17,7 +17,7 @@ from toolrt.faces.http.problems import MEDIA, ProblemError
 from toolrt.faces.http.sending import Outbox, Sending
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
 MOST: Final = 1000
 """Connections at one time."""
@@ -132,7 +132,8 @@ class Connection(HttpToolsProtocol):
         if cycle is not None and not cycle.response_complete:
             cycle.disconnected = True
             cycle.scope[GONE] = True  # type: ignore[typeddict-unknown-key]  # an own word in the scope
-            if self.running is not None and cycle.scope.get(CALL):
+            ends: Callable[[Any], bool] | None = cycle.scope.get(CALL)  # type: ignore[assignment]  # as above
+            if self.running is not None and ends is not None and ends(cycle.scope):
                 self.running.cancel()
 
     def send_400_response(self, msg: str) -> None:

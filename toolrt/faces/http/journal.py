@@ -38,11 +38,18 @@ _DURATION: Final[TypeAdapter[float]] = TypeAdapter(Duration)
 _STREAM: Final = {"cache-control": "no-store", "x-accel-buffering": "no"}
 _OF_CALLS: Final = {"error": "failed", "paused": "paused"}
 _OF_KINDS: Final = {
-    "approval": "decided",
+    "approval": "approval-changed",
     "generation": "generation-changed",
     "batch": "batch-planned",
     "intent": "requested",
 }
+_OF_APPROVALS: Final = {"asked": "asked", "reopened": "asked", "decided": "decided"}
+_BEHIND: Final = {
+    **dict.fromkeys(("completed", "failed", "paused"), "call"),
+    **dict.fromkeys(("asked", "decided"), "approval"),
+    **{name: kind for kind, name in _OF_KINDS.items()},
+}
+"""The kind of the entries that events of a name are made of; other names are kinds themselves."""
 
 
 def routes(site: Site) -> list[Route]:
@@ -68,8 +75,9 @@ def routes(site: Site) -> list[Route]:
 
     async def events(request: Request) -> Response:
         query = asked(EventsQuery, request.query_params)
-        wanted = Filter(tool=query.tool, kinds=frozenset([query.kind]) if query.kind else None)
-        return streams.opened(request, wanted)
+        kind = query.kind and _BEHIND.get(query.kind, query.kind)
+        wanted = Filter(tool=query.tool, kinds=frozenset([kind]) if kind else None)
+        return streams.opened(request, wanted, query.kind if query.kind in _BEHIND else None)
 
     return [
         Route("/v1/calls", listed),
@@ -163,13 +171,15 @@ class _Streams:
         self._site = site
         self._open: Counter[tuple[str, str | None]] = Counter()
 
-    def opened(self, request: Request, wanted: Filter) -> Response:
-        """A stream of what is recorded. Raises ProblemError where too many listen."""
+    def opened(self, request: Request, wanted: Filter, named: str | None) -> Response:
+        """A stream of what is recorded, or of events of one name. Raises ProblemError where too
+        many listen.
+        """
         caller = caller_of(request)
         whose = caller.principal, caller.tenant
         if self._open.total() >= _MOST_STREAMS or self._open[whose] >= _MOST_OF_ONE:
             raise ProblemError(503, "unavailable", "too many listen already", hint="try later")
-        events = _records(self._site, request).tail(wanted)
+        events = _of_name(_records(self._site, request).tail(wanted), named)
         is_still = partial(self._site.access.is_still, head_of(request), caller_of(request))
         made = self._events(events, is_still, whose)
         return StreamingResponse(made, 200, _STREAM, "text/event-stream")
@@ -223,15 +233,28 @@ async def _beating(
             following.cancel()
 
 
+async def _of_name(entries: AsyncIterator[Entry], name: str | None) -> AsyncIterator[Entry]:
+    """The entries that events of that name are made of."""
+    async for entry in entries:
+        if name is None or name == _name_of(entry):
+            yield entry
+
+
+def _name_of(entry: Entry) -> str:
+    """What the event of an entry is called."""
+    kind = str(entry["kind"])
+    if kind == "call":
+        return _OF_CALLS.get(str(entry.get("status")), "completed")
+    of_approval = _OF_APPROVALS.get(str(entry.get("event"))) if kind == "approval" else None
+    return of_approval or _OF_KINDS.get(kind, kind)
+
+
 async def _next(entries: AsyncIterator[Entry]) -> Entry:
     return await anext(entries)
 
 
 def _event(entry: Entry) -> bytes:
     """One event; the id says where it stands in the journal."""
-    kind = str(entry["kind"])
-    name = _OF_CALLS.get(str(entry.get("status")), "completed")
-    name = name if kind == "call" else _OF_KINDS.get(kind, kind)
     body: dict[str, Any] = {"schema": SCHEMA, **entry}
     id_ = f"{entry['writer']}:{entry['seq']}".encode()
-    return b"id: %b\nevent: %b\ndata: %b\n\n" % (id_, name.encode(), to_json(body))
+    return b"id: %b\nevent: %b\ndata: %b\n\n" % (id_, _name_of(entry).encode(), to_json(body))

@@ -10,6 +10,7 @@ import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final
 
 from pydantic_core import to_json
@@ -21,7 +22,7 @@ from toolrt.core import logs
 from toolrt.core.calls import Caller
 from toolrt.core.results import ToolResult
 from toolrt.faces.http.bodies import WaitQuery, asked
-from toolrt.faces.http.calling import CALL, GONE, arguments_of, document_of
+from toolrt.faces.http.calling import CALL, GONE, arguments_of, document_of, ends
 from toolrt.faces.http.looking import unknown
 from toolrt.faces.http.problems import ProblemError, forbidden, of_failure, refused
 from toolrt.faces.http.site import Site, answered, body_of, caller_of, head_of
@@ -72,7 +73,7 @@ def routes(site: Site) -> list[Route]:
         wanted = _Wanted(name, arguments, caller, wait_s, request.scope)
         key = head_of(request).get(KEY)
         if key is None:
-            request.scope[CALL] = True
+            request.scope[CALL] = partial(ends, site.runtime)
             return calls.response(await calls.made(wanted), caller)
         return await calls.keyed(wanted, key)
 

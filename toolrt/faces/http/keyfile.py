@@ -70,9 +70,11 @@ def _read(path: Path) -> Running | None:
     try:
         check_plain(path)
         with path.open("rb") as file:
-            return Running(**json.loads(file.read(_MOST_BYTES)))
+            read = Running(**json.loads(file.read(_MOST_BYTES)))
     except (StoreError, OSError, ValueError, TypeError):
         return None
+    is_ours = type(read.url) is str and read.url.startswith("http://") and type(read.pid) is int
+    return read if is_ours else None
 
 
 def _is_alive(pid: int) -> bool:

@@ -7,7 +7,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from toolrt.faces.http.bodies import TurnBody, parsed
-from toolrt.faces.http.calling import CALL
+from toolrt.faces.http.calling import CALL, always
 from toolrt.faces.http.documents import json_response
 from toolrt.faces.http.site import Site, body_of, caller_of
 
@@ -17,7 +17,7 @@ def routes(site: Site) -> list[Route]:
 
     async def turns(request: Request) -> Response:
         said = parsed(TurnBody, await body_of(request))
-        request.scope[CALL] = True
+        request.scope[CALL] = always
         turn = await site.runtime.turn(
             said.response, dialect=said.dialect, caller=caller_of(request), serial=said.serial
         )

@@ -4,11 +4,14 @@ import base64
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from pydantic_core import to_json
+
 from toolrt.catalog.offered import OfferedPrompt, Part
 from toolrt.core.errors import RefusedError
+from toolrt.core.names import did_you_mean
 from toolrt.core.results import ToolResult
 from toolrt.core.unseen import harmless
-from toolrt.dialects.names import LONGEST_MCP, wire_name
+from toolrt.dialects.names import LONGEST_MCP, WireNames, wire_name
 from toolrt.expressions.scope import Scope
 from toolrt.expressions.templates import Template
 from toolrt.faces.mcp.calling import Calls
@@ -28,6 +31,8 @@ from toolrt.faces.mcp.project_files import contents_of, raw_of
 from toolrt.faces.mcp.shelves import Shelf
 
 _IN_MEDIA = ("image", "audio")
+_SHOWN = 100
+"""Characters of a name that is none."""
 
 
 def list_prompts(message: Message, peer: Peer, shelf: Shelf) -> bytes:
@@ -41,7 +46,7 @@ async def get_prompt(message: Message, peer: Peer, shelf: Shelf, calls: Calls) -
     name = text_of(message.params, "name")
     prompt = named(shelf, name)
     if prompt is None:
-        raise Wrong(INVALID_PARAMS, f"there is no prompt `{name[:100]}`")
+        raise Wrong(INVALID_PARAMS, _no_prompt(name, shelf))
     arguments = _arguments(prompt, object_of(message.params, "arguments"))
 
     def made(messages: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
@@ -54,7 +59,8 @@ async def get_prompt(message: Message, peer: Peer, shelf: Shelf, calls: Calls) -
     tool = shelf.of(prompt.tool)
     if tool is None:
         raise Wrong(INTERNAL_ERROR, "what makes this prompt is not to be had here")
-    return await calls.at_length(message, peer, tool, arguments, lambda result: made(_said(result)))
+    given = tool.entry.checker.of_texts(arguments)
+    return await calls.at_length(message, peer, tool, given, lambda result: made(_said(result)))
 
 
 def named(shelf: Shelf, name: str) -> OfferedPrompt | None:
@@ -62,6 +68,13 @@ def named(shelf: Shelf, name: str) -> OfferedPrompt | None:
     prompts = shelf.snapshot.prompts
     found = (each for own, each in prompts.items() if name in {own, wire_name(own, LONGEST_MCP)})
     return next(found, None)
+
+
+def _no_prompt(name: str, shelf: Shelf) -> str:
+    prompts, shown = shelf.snapshot.prompts, name[:_SHOWN]
+    known = [*prompts, *(wire_name(own, LONGEST_MCP) for own in prompts)]
+    hint = did_you_mean(shown, known) or "list the prompts to see what there is"
+    return f"there is no prompt `{shown}`; {WireNames(prompts, LONGEST_MCP).told(hint)}"
 
 
 def rendered(template: Template | None, arguments: Mapping[str, Any]) -> str:
@@ -149,5 +162,5 @@ def _of_tool(item: Any, result: ToolResult) -> dict[str, Any]:
         return {"role": item["role"], "content": item["content"]}
     if is_block(item):
         return {"role": "user", "content": item}
-    text = item if isinstance(item, str) else result.text
+    text = item if isinstance(item, str) else result.text or to_json(item).decode()
     return {"role": "user", "content": {"type": "text", "text": text}}

@@ -89,7 +89,8 @@ class _Reading:
         tool = shelf.of(resource.tool)
         if tool is None:
             raise Wrong(INTERNAL_ERROR, "what makes this resource is not to be had here")
-        return await calls.at_length(self._message, self._peer, tool, self._found, self._of_tool)
+        given = tool.entry.checker.of_texts(self._found)
+        return await calls.at_length(self._message, self._peer, tool, given, self._of_tool)
 
     def _text(self) -> str:
         return rendered(self._resource.content.text, self._found)

@@ -8,6 +8,7 @@ import asyncio
 import os
 import select
 import signal
+import sys
 import threading
 from collections import deque
 from collections.abc import Callable
@@ -19,7 +20,7 @@ from typing import Any
 from toolrt import runtime
 from toolrt.core.calls import Caller
 from toolrt.core.clock import SystemClock
-from toolrt.faces.cli.caller import at_terminal
+from toolrt.faces.cli.caller import at_terminal, locked_out
 from toolrt.faces.mcp import eras
 from toolrt.faces.mcp.early import Told
 from toolrt.faces.mcp.incoming import Incoming, TooLong
@@ -302,6 +303,8 @@ async def _served(project: Path, source: int, sink: int, told: Told, *, watch: b
                 callers[snapshot.generation] = at_terminal(snapshot.identities)
             return callers[snapshot.generation]
 
+        if (locked := locked_out(opened.snapshot.identities)) is not None:
+            sys.stderr.write(f"warning: {locked}\n")
         protocol = Protocol(opened, channel="cli")
         server = Stdio(protocol, caller, source, sink)
         async with following(opened.reloader, SystemClock(), is_on=watch):

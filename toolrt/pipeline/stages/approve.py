@@ -5,12 +5,12 @@ call made again, or a resumed one, goes through `revalidate`, `authorize` and `c
 arguments that were approved, and runs once.
 """
 
-import logging
 from typing import Any
 
 from toolrt.catalog.snapshot import ToolEntry
 from toolrt.core.calls import Invocation, apart
 from toolrt.core.decisions import Decision
+from toolrt.core.logs import failed
 from toolrt.core.results import Failure, Outcome
 from toolrt.pipeline.asking import given, pause_of, shown_to_people, subject_of, told_of
 from toolrt.pipeline.stage import Chain, Equipment, fold
@@ -21,8 +21,6 @@ from toolrt.policy.questions import Asked, Kept, arguments_of
 from toolrt.stores.approval_asks import Refusal
 from toolrt.stores.base import StoreError
 from toolrt.stores.grants import Grant
-
-log = logging.getLogger("toolrt")
 
 
 def approve(entry: ToolEntry, equipment: Equipment, following: Chain) -> Chain:
@@ -56,8 +54,8 @@ def _recorded(entry: ToolEntry, equipment: Equipment, following: Chain) -> Chain
     async def handle(invocation: Invocation) -> Outcome:
         try:
             await equipment.memory.journal.intend(invocation, told)
-        except StoreError:
-            log.exception("an effect cannot be recorded before it is made")
+        except StoreError as error:
+            failed("an effect cannot be recorded before it is made", error)
             message = f"`{entry.name}` {why}, and the journal cannot be written now"
             return Failure("unavailable", message, "nothing ran; tell the operator")
         return await following(invocation)
@@ -97,8 +95,8 @@ class _Asking:
                 needs = await self.equipment.memory.questions.needs(answer.record)
                 return pause_of(answer.record, self.entry, needs, twin=answer.twin)
             note = await self._note(answer)
-        except StoreError:
-            log.exception("no approval can be asked for")
+        except StoreError as error:
+            failed("no approval can be asked for", error)
             return unanswerable("this needs an approval, and approvals are not to be had now")
         if isinstance(answer, Refusal):
             return _refused(answer, note)

@@ -3,17 +3,14 @@
 Absent from the chain of a tool whose every call is allowed alike.
 """
 
-import logging
-
 from toolrt.catalog.snapshot import ToolEntry
 from toolrt.core.calls import Invocation
 from toolrt.core.decisions import Decider, Decision
 from toolrt.core.errors import RefusedError
+from toolrt.core.logs import failed
 from toolrt.core.results import Failure, Outcome
 from toolrt.pipeline.stage import Chain, Equipment
 from toolrt.stores.base import StoreError
-
-log = logging.getLogger("toolrt")
 
 
 def authorize(entry: ToolEntry, equipment: Equipment, following: Chain) -> Chain:
@@ -27,8 +24,8 @@ def authorize(entry: ToolEntry, equipment: Equipment, following: Chain) -> Chain
     async def handle_counted(invocation: Invocation) -> Outcome:
         try:
             await recall(decider, invocation)
-        except StoreError:
-            log.exception("calls of before cannot be counted")
+        except StoreError as error:
+            failed("calls of before cannot be counted", error)
             return Failure("unavailable", _uncounted(entry.name), "nothing ran; tell the operator")
         return await handle(invocation)
 

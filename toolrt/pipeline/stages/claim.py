@@ -15,6 +15,7 @@ from typing import Any
 
 from toolrt.catalog.snapshot import ToolEntry
 from toolrt.core.calls import Invocation
+from toolrt.core.logs import failed
 from toolrt.core.results import Failure, Outcome, Pause
 from toolrt.pipeline.asking import ASK_AGAIN, subject_of, waiting
 from toolrt.pipeline.reasking import asked_as_now
@@ -47,8 +48,8 @@ class _Claiming:
         record: Approval = invocation.approval
         try:
             taken = await self._taken(invocation, record)
-        except StoreError:
-            log.exception("an approved call cannot be claimed")
+        except StoreError as error:
+            failed("an approved call cannot be claimed", error)
             return Failure("approval-unavailable", "approvals are not to be had now", "nothing ran")
         if not isinstance(taken, Approval):
             return taken
@@ -142,8 +143,8 @@ class _Claiming:
             document = {**json.loads(record.outcome), **document}
         try:
             await self.questions.settle(record, state, document)
-        except StoreError:  # its lease will lapse, and it ends as `unknown`
-            log.exception("the end of approval %s could not be kept", record.id)
+        except StoreError as error:  # its lease will lapse, and it ends as `unknown`
+            failed(f"the end of approval {record.id} could not be kept", error)
 
     def _ending(
         self, invocation: Invocation, outcome: Outcome | None

@@ -14,6 +14,7 @@ from toolrt.core.errors import CallError
 from toolrt.core.results import Failure, Outcome
 from toolrt.pipeline.hooking import edited
 from toolrt.pipeline.stage import Chain, Equipment
+from toolrt.schemas.plain import NotJsonError, plain
 
 
 def prepare(entry: ToolEntry, equipment: Equipment, following: Chain) -> Chain:
@@ -24,8 +25,8 @@ def prepare(entry: ToolEntry, equipment: Equipment, following: Chain) -> Chain:
         return filling
 
     async def handle(invocation: Invocation) -> Outcome:
-        given = invocation.arguments
-        if isinstance(given, dict):  # else `validate` says what is wrong
+        given = _json_object(invocation.arguments)
+        if given is not None:
             try:
                 invocation.arguments = await edited(hooks, given, invocation, equipment)
             except CallError as error:
@@ -42,12 +43,23 @@ def fill(entry: ToolEntry, _equipment: Equipment, following: Chain) -> Chain:
         return following
 
     async def handle(invocation: Invocation) -> Outcome:
-        if isinstance(invocation.arguments, dict):
-            given = filled(sources, invocation.caller)
-            invocation.arguments = {**given, **invocation.arguments}
+        given = invocation.arguments
+        if type(given) is not dict:
+            given = _json_object(given)
+        if given is not None:
+            invocation.arguments = {**filled(sources, invocation.caller), **given}
         return await following(invocation)
 
     return handle
+
+
+def _json_object(arguments: Any) -> dict[str, Any] | None:
+    """A copy of arguments that are a JSON object; None else, and `validate` says what is wrong."""
+    try:
+        made = plain(arguments)
+    except NotJsonError:
+        return None
+    return made if type(made) is dict else None
 
 
 def filled(sources: Mapping[str, str], caller: Caller) -> dict[str, Any]:

@@ -1,0 +1,50 @@
+"""Prompts and resources as clients read them."""
+
+import pytest
+from faces.mcp.projects import project
+from faces.mcp.raw import client
+from faces.mcp.serving import served
+
+pytestmark = pytest.mark.anyio
+ERAS = pytest.mark.parametrize("era", ["handshake", "modern"])
+OFFERS = """
+namespace: m
+tools:
+  add: {description: Adds., python: "works:add", effect: read}
+  list: {description: Lists., command: [echo, "{{ many }}"], parameters: {many: boolean}, effect: read}
+prompts:
+  sum: {tool: m.add, arguments: {a: A number, b: {required: false}}}
+resources:
+  next: {uri: "next://{a}", tool: m.add}
+  many: {uri: "many://{many}", tool: m.list}
+"""
+
+
+@ERAS
+async def test_texts_become_what_the_tool_behind_them_takes(folder, era):
+    async with served(project(folder, OFFERS)) as site, client(site.url, era) as raw:
+        read = [
+            (await raw.ask("resources/read", {"uri": uri})).result["contents"][0]["text"]
+            for uri in ("next://5", "many://true")
+        ]
+        prompt = (await raw.ask("prompts/get", {"name": "m_sum", "arguments": {"a": "4"}})).result
+        wrong = await raw.ask("resources/read", {"uri": "next://five"})
+
+    assert [each.strip() for each in read] == ["6", "true"]
+    assert prompt["messages"][0]["content"]["text"] == "5"
+    assert "integer" in wrong.error["message"]
+
+
+@ERAS
+async def test_a_prompt_that_is_none_has_the_nearest_one(folder, era):
+    async with served(project(folder, OFFERS)) as site, client(site.url, era) as raw:
+        replies = [
+            (await raw.ask("prompts/get", {"name": name, "arguments": {}})).error["message"]
+            for name in ("sum", "m_sun", "x")
+        ]
+
+    assert replies == [
+        "there is no prompt `sum`; did you mean `m_sum`?",
+        "there is no prompt `m_sun`; did you mean `m_sum`?",
+        "there is no prompt `x`; list the prompts to see what there is",
+    ]
