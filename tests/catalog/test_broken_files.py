@@ -5,15 +5,16 @@ import pytest
 from toolrt.runtime import load
 from toolrt.testing import write_files
 
+HASH = "0" * 64
 FILES = {
-    "toolrt.yaml": """\
+    "toolrt.yaml": f"""\
 policy: required
-vars: {limit: 500}
-defaults: {http: {target: api}}
-approvals: {notify: page}
+vars: {{limit: 500}}
+defaults: {{http: {{target: api}}}}
+approvals: {{notify: page}}
 identities:
-- {os_user: ann, principal: ann, roles: [finance], may: [call, approve]}
-- {token_hash: a, principal: bob, roles: [finance], may: [approve]}
+- {{os_user: ann, principal: ann, roles: [finance], may: [call, approve]}}
+- {{token_hash: '{HASH}', principal: bob, roles: [finance], may: [approve]}}
 """,
     "tools.d/bank.yaml": """\
 tools:

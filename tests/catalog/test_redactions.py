@@ -6,6 +6,8 @@ import time
 import pytest
 
 from toolrt.catalog.redactions import compile_redactions
+from toolrt.runtime import load
+from toolrt.testing import write_files
 
 ACCOUNT = {"pin": 1234, "owner": {"mail": "a@b.c", "name": "Ann"}, "mail": "c@d", "n": [1, "x"]}
 MASKED = {"pin": "***", "owner": {"mail": "***", "name": "Ann"}, "mail": "c@d", "n": [1, "x"]}
@@ -99,3 +101,38 @@ def test_looking_for_fields_takes_no_longer_than_reading(piece):
         spent.append(time.process_time() - before)
 
     assert spent[1] < max(40 * spent[0], 1.0)
+
+
+SCHEMA = """
+tools:
+  t:
+    description: T.
+    command: [/bin/true]
+    effect: read
+    result: {redact: [card, owner.pin, '/[0-9]{16}/']}
+    output_schema:
+      type: object
+      properties:
+        card: %s
+        pin: {type: integer}
+        owner: {type: object, properties: {pin: {type: [integer, string]}}}
+        cards: {type: array, items: {type: object, properties: {card: {type: string}}}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("card", "places"),
+    [
+        ("{type: integer}", ["tools.t.output_schema.properties.card"]),
+        ("{type: [integer, 'null']}", ["tools.t.output_schema.properties.card"]),
+        ("{type: string}", []),
+        ("{}", []),
+        ("{type: [integer, string]}", []),
+    ],
+)
+def test_a_mask_that_the_output_schema_does_not_take_is_found(folder, card, places):
+    found = load(write_files(folder, {"tools.d/t.yaml": SCHEMA % card})).diagnostics
+
+    assert [(each.code, each.path, each.severity) for each in found] == [
+        ("unfit-redact", place, "warning") for place in places
+    ]

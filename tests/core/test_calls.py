@@ -14,6 +14,7 @@ def test_one_that_is_made_sooner_lacks_nothing():
     names = [each.name for each in fields(Invocation) if each.init]
     assert [getattr(fast, name) for name in names] == [getattr(slow, name) for name in names]
     assert isinstance(fast, Invocation)
+    assert repr(fast).partition("(")[2] == repr(slow).partition("(")[2]
 
 
 def test_one_for_what_is_done_beside_shares_no_progress():

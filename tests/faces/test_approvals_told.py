@@ -215,7 +215,7 @@ def test_a11_a_standing_yes_says_what_it_is_for_and_how_it_ends(invoke, says, mo
 
     assert re.fullmatch(
         rf"grant {grant['id'][:8]}: bank\.pay amount=2000 invoice=\*, for ann; "
-        r"5 of 5 uses left, ends in 60 minutes, (on \S+ )?at \d\d:\d\d:\d\d",
+        r"5 of 5 uses left, ends in 60 minutes, (on \S+ )?at \d\d:\d\d:\d\d \S+",
         told,
     )
     assert f"revoke: toolrt approvals revoke {grant['id'][:8]}" in given.stderr.splitlines()
@@ -227,10 +227,10 @@ def test_when_a_question_expires_is_told_to_the_second(invoke, says):
     state_ = says("fay", "show", approval).stdout.splitlines()[1]
 
     assert re.search(
-        r"^expires: in 10 minutes, (on \S+ )?at \d\d:\d\d:\d\d$", shown.stderr, re.MULTILINE
+        r"^expires: in 10 minutes, (on \S+ )?at \d\d:\d\d:\d\d \S+$", shown.stderr, re.MULTILINE
     )
     assert re.fullmatch(
-        r"state     pending, expires in 10 minutes, (on \S+ )?at \d\d:\d\d:\d\d", state_
+        r"state     pending, expires in 10 minutes, (on \S+ )?at \d\d:\d\d:\d\d \S+", state_
     )
 
 

@@ -4,16 +4,19 @@ import json
 from types import SimpleNamespace
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from journal_desk import call
 
-from toolrt.core.calls import Caller
+from toolrt.core.calls import Caller, Invocation
 from toolrt.core.decisions import Decision
 from toolrt.core.redaction import Redactor
-from toolrt.core.results import Attempt, Pause
+from toolrt.core.results import Attempt, Failure, Pause, ToolResult
+from toolrt.observe import journal_entries
 from toolrt.observe.journal_entries import MOST_BYTES, SPAN_S, PerTool, Scribe
 from toolrt.observe.journal_values import entries_of
 
-PAY = PerTool("t.add", Decision("allow"), "h", frozenset({"card"}))
+PAY = PerTool("t.add", Decision("allow"), "h", frozenset({"card"}), frozenset({"card", "a"}))
 
 
 def scribe(redactor=None):
@@ -55,6 +58,19 @@ def test_where_arguments_failed_their_checks_all_are_masked_if_any_is_sensitive(
     assert arguments(1, given, call={"code": code}) == {"crad": "***", "a": "***"}
     assert arguments(1, given, call={"code": code}, tool=PerTool("t.add")) == given
     assert arguments(1, "4111", call={"code": code}) == "***"
+
+
+@pytest.mark.parametrize("code", ["budget-exhausted", "unavailable", "denied", "cancelled"])
+def test_where_nobody_knows_whether_arguments_were_checked_a_wrong_name_masks_them(code):
+    given = {"card": "4111", "a": 1}
+
+    assert arguments(1, given, call={"code": code}) == {"card": "***", "a": 1}
+    assert arguments(1, {"crad": "4111", "a": 1}, call={"code": code}) == {
+        "crad": "***",
+        "a": "***",
+    }
+    assert arguments(1, '{"card": "4111"}', call={"code": code}) == "***"
+    assert arguments(1, ["4111"], call={"code": code}) == "***"
 
 
 def test_arguments_of_a_tool_that_does_not_exist_are_masked():
@@ -158,6 +174,124 @@ def test_rows_are_bounded_in_size_and_span():
 
     assert sum(each.count for each in segments) == 41
     assert all(len(each.body) <= MOST_BYTES and each.until - each.at <= SPAN_S for each in segments)
+
+
+def test_a_caller_of_endless_roles_keeps_no_call_from_the_journal():
+    many = Caller("ann", tuple(f"{number}" * 50 for number in range(10_000)))
+    told = written(call(1), call(2, caller=many), call(3))
+
+    assert [each["call_id"] for each in told] == ["call-1", "call-2", "call-3"]
+    assert len(told[1]["caller"]["roles"]) == 10_000
+    assert [each["arguments"] for each in told[::2]] == [{"a": 1}, {"a": 3}]
+
+
+ENDED = st.fixed_dictionaries(
+    {
+        "caller": st.sampled_from([Caller("ann"), Caller("bob", ("x", "y"), "acme", "s")]),
+        "arguments": st.dictionaries(
+            st.text("ab", max_size=2), st.integers() | st.text("é\0", max_size=3), max_size=2
+        ),
+        "number": st.sampled_from([0, 1, 12]),
+        "seconds": st.sampled_from([0.0, 1.25, 7.5]),
+    },
+    optional={
+        "status": st.sampled_from(["error", "partial", "paused"]),
+        "code": st.sampled_from(["timeout", "denied", "unknown-tool"]),
+        "attempts": st.sampled_from([0, 2, 3]),
+        "generation": st.sampled_from([1, 2]),
+        "marks": st.sampled_from(
+            [
+                {"fallback": {"tool": "t"}},
+                {"batch": {"id": "b", "call": "1"}},
+                {"parent": "c-1"},
+                {},
+            ]
+        ),
+        "is_cached": st.booleans(),
+        "decision": st.sampled_from(
+            [Decision("allow", "rule"), Decision("deny", "no", would_be=("a", "b"))]
+        ),
+        "approval": st.just(SimpleNamespace(id="a1")),
+        "failed": st.sampled_from([(Attempt(1, "timeout"),), (Attempt(1, "x", None),)]),
+    },
+)
+
+
+def case_of(number, told):
+    """A call as the gateway leaves it, and what the journal is to say of it."""
+    told, tool = dict(told), [PAY, PerTool("t.plain")][number % 2]
+    own, seconds = told.pop("number"), told.pop("seconds")
+    status, code = told.pop("status", "success"), told.pop("code", None) or "internal"
+    code = code if status == "error" else None
+    pause = Pause("p1", "confirm", 1.0, "wait") if status == "paused" else None
+    given, more = told.pop("arguments"), {"attempts": 1, **told}
+    id_ = f"c-{own}" if own else f"other-{number}"
+    ended = Invocation(id_, tool.name, given, more.pop("caller"), None, seconds / 2, 9.0, 3)
+    ended.number = own
+    for name, value in more.items():
+        setattr(ended, name, value)
+    failure = Failure(code, "no") if code else None
+    return (
+        ended,
+        ToolResult(id_, tool.name, status, error=failure, time_s=seconds, pause=pause),
+        tool,
+    )
+
+
+def document(ended, result, tool):
+    """What the journal says of a call, written out plainly."""
+    caller, decision = ended.caller, ended.decision or tool.decision
+    told = {
+        "kind": "call",
+        "call_id": ended.call_id,
+        "at": ended.started + result.time_s,
+        "tool": tool.name,
+        "caller": {
+            "principal": caller.principal,
+            "roles": list(caller.roles),
+            "tenant": caller.tenant,
+            "session": caller.session,
+        },
+        "decision": decision and {"decision": decision.verdict, "rule": decision.rule},
+        "generation": ended.generation,
+        "policy_hash": tool.policy_hash,
+        "arguments": ended.arguments,
+        "status": result.status,
+        "code": result.error and result.error.code,
+        "attempts": ended.attempts,
+        "time_ms": result.time_s * 1000,
+        **(ended.marks or {}),
+    }
+    if decision and decision.would_be:
+        told["decision"]["would_be"] = list(decision.would_be)
+    if result.error and tool.sensitive and not tool.parameters.issuperset(ended.arguments):
+        told["arguments"] = dict.fromkeys(ended.arguments, "***")
+    if ended.is_cached:
+        told["cached"] = True
+    if ended.failed:
+        delay = {} if ended.failed[0].delay_s is None else {"delay_s": 0.0}
+        told["failed"] = [{"number": 1, "error": ended.failed[0].error, **delay}]
+    if ended.approval is not None:
+        told["approval"] = "a1"
+    elif result.pause is not None:
+        told["approval"] = "p1"
+    return told
+
+
+@given(st.lists(ENDED, max_size=12), st.sampled_from([700, 2000, MOST_BYTES]))
+@settings(max_examples=300, deadline=None)
+def test_what_is_read_is_the_plain_document_of_each_call(cases, most_bytes):
+    calls = [case_of(number, each) for number, each in enumerate(cases)]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(journal_entries, "MOST_BYTES", most_bytes)
+        batch = scribe()
+        for each in calls:
+            batch.note(*each)
+        segments = batch.calls()
+
+    assert sum(each.count for each in segments) == len(calls)
+    told = [entry for each in segments for entry in entries_of(each.kind, each.body)]
+    assert told == [document(*each) for each in calls]
 
 
 def test_o1_only_what_holds_a_secret_is_masked():

@@ -1,12 +1,13 @@
 """How the journal is read: in order, by filters, while it grows."""
 
 import asyncio
+import json
 from dataclasses import replace
 
 import pytest
 from journal_desk import ADD, call, closed, journal_in
 
-from toolrt.core.calls import Caller
+from toolrt.core.calls import Caller, Reach
 from toolrt.core.clock import ManualClock
 from toolrt.observe.journal_entries import SPAN_S
 from toolrt.observe.journal_records import Filter
@@ -117,6 +118,20 @@ async def test_an_approval_and_its_calls_are_found_by_its_id(book):
     assert await journal.records.entries(Filter(status="approved")) == entries
 
 
+async def test_p15_a_caller_is_shown_a_failure_that_a_tool_itself_names_like_an_unknown_tool(book):
+    book.note(1, code="unknown-tool", attempts=0)
+    book.note(2, code="unknown-tool")
+    await book.flush()
+
+    ran, hidden = await book.journal().records.entries(Filter(only_of=Reach("acme", "bot")))
+    assert (hidden["call_id"], hidden["arguments"], hidden["decision"]) == (
+        "call-1",
+        {"a": "***"},
+        None,
+    )
+    assert (ran["arguments"], ran["decision"]["rule"]) == ({"a": 2}, "everything")
+
+
 async def test_what_is_recorded_from_now_on_comes_as_it_comes(book):
     book.note("old")
     await book.flush()
@@ -139,13 +154,31 @@ async def test_what_is_recorded_from_now_on_comes_as_it_comes(book):
     assert told == ["call-1", "call-2"]
 
 
-async def test_a_row_that_somebody_edited_is_told_as_unreadable(book):
+ROW = {"since": 0.0, "ids": "a-", "shared": [{"tool": "t"}], "values": [0, 1, 1.0, 0.1, {}]}
+EDITED = [
+    {"values": [[0, float("inf"), "success", None], 1, 1.0, 0.1, {}]},
+    {"values": [[0, 1, "success", None, {"at": 10**400}], 1, 1.0, 0.1, {}]},
+    {"values": [0, 1, 1.0, 10**400, {}]},
+    {"values": [5, 1, 1.0, 0.1, {}]},
+    {"values": ["0", 1, 1.0, 0.1, {}]},
+    {"values": [[], 1, 1.0, 0.1, {}]},
+    {"values": [0, 1, 1.0, 0.1]},
+    {"values": None},
+    {"since": None},
+    {"shared": [1]},
+    {"shared": {}},
+]
+
+
+@pytest.mark.parametrize("body", ["nothing", *({**ROW, **each} for each in EDITED)], ids=str)
+async def test_a_row_that_somebody_edited_is_told_as_unreadable(book, body):
     book.note(1)
     await book.flush()
 
     def work(session):
         session.change("DROP TRIGGER journal_same")
-        session.change("UPDATE journal SET body = 'nothing' WHERE kind = 'calls'")
+        edited = json.dumps(body) if isinstance(body, dict) else body
+        session.change("UPDATE journal SET body = ? WHERE kind = 'calls'", edited)
 
     await book.journal()._database.run(work)
 

@@ -12,7 +12,7 @@ from toolrt.core.results import Failure, ToolResult
 from toolrt.observe.journal_entries import PerTool
 from toolrt.observe.log import CallLog, log_call
 
-TOOL = PerTool("t.x", sensitive=frozenset({"pin"}))
+TOOL = PerTool("t.x", sensitive=frozenset({"pin"}), parameters=frozenset({"pin", "city"}))
 
 
 def line_of(caplog, *, tool="t.x", principal="ann", code="conflict", time_s=0.5, attempts=1):

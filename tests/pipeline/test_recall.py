@@ -54,7 +54,7 @@ ASKED = st.fixed_dictionaries(
 )
 QUESTIONS = SIMPLE | ASKED | st.sampled_from([{"q": "x", "n": 2}, {"n": 2, "q": "x"}, "{}", 400.0])
 """What is asked, and now and then a number: so many seconds go by."""
-CALLERS = [Caller("ann"), Caller("bob")]
+CALLERS = ANN, _ = [Caller("ann"), Caller("bob")]
 
 
 async def told(questions: Sequence[Any], more: str = "") -> list[Any]:
@@ -128,6 +128,28 @@ async def test_only_so_many_wordings_of_a_question_are_known():
 
     assert len(shelf.kept) == 1
     assert len(shelf.said) == 4
+
+
+@pytest.mark.anyio
+async def test_a_wording_that_comes_many_times_at_once_is_one():
+    release = asyncio.Event()
+
+    async def slowly(invocation: Any) -> Any:
+        await release.wait()
+        return await call(invocation)
+
+    async with open_files({"tools.d/t.yaml": LOOK.replace("MORE", "")}) as rt:
+        with stubbed(rt, {"look": lambda _: 1}):
+            await rt.call("look", {}, ANN)
+            binding = rt.snapshot.tools["look"].binding
+            call, binding.call = binding.call, slowly
+            calls = [asyncio.create_task(rt.call("look", {"q": "x"}, ANN)) for _ in range(9)]
+            await asyncio.sleep(0)
+            release.set()
+            assert sum([(await each).cached for each in calls]) == 8
+        (shelf,) = rt._gateway.equipment.answers._shelves.values()
+
+    assert [len(each.said) for each in shelf.kept.values()] == [0, 1]
 
 
 @pytest.mark.parametrize(

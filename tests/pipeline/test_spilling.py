@@ -12,7 +12,7 @@ from toolrt.core.errors import RefusedError
 from toolrt.core.results import Failure, ToolResult
 from toolrt.pipeline.fitting import fitted
 from toolrt.stores import spills as store
-from toolrt.testing import open_files, stubbed
+from toolrt.testing import ManualClock, open_files, stubbed
 
 pytestmark = pytest.mark.anyio
 
@@ -144,6 +144,27 @@ async def test_handles_are_128_random_bits_and_the_file_is_its_owners_alone(rt):
     assert len(handles) == 20
     assert {len(each) for each in handles} == {26}
     assert stat.S_IMODE(state.stat().st_mode) == 0o600
+
+
+async def test_the_time_of_a_call_holds_that_of_keeping_what_was_too_long(
+    anyio_backend, monkeypatch
+):
+    clock = ManualClock()
+    async with open_files(FILES, environ={"KEY": KEY}, clock=clock) as rt:
+        spills = rt._state.memory.spills
+        keep = spills.keep
+
+        async def slowly(*kept):
+            clock.advance(3.0)
+            return await keep(*kept)
+
+        monkeypatch.setattr(spills, "keep", slowly)
+        result = await told(rt, LONG)
+        await rt._state.memory.journal.flush()
+        (entry,) = await rt._state.memory.journal.records.entries()
+
+    assert result.time_s == 3.0
+    assert (entry["time_ms"], entry["at"]) == (3000.0, round(clock.wall(), 6))
 
 
 async def test_without_a_store_the_result_is_cut_and_says_so(tmp_path):

@@ -5,7 +5,10 @@ import pytest
 from toolrt.testing import open_files
 
 pytestmark = pytest.mark.anyio
-T = {"tools.d/t.yaml": "tools: {t: {description: T., command: [printf, hello], effect: read}}"}
+T = {
+    "tools.d/t.yaml": "tools: {t: {description: T., command: [printf, hello], effect: read}}",
+    **dict.fromkeys(("keys.json", "others.json"), '{"keys": [{}]}'),
+}
 JWT = "{issuer: https://login, audience: us, jwks: keys.json}"
 
 

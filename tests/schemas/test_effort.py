@@ -6,7 +6,9 @@ import pytest
 
 from toolrt.core.errors import RefusedError
 from toolrt.schemas.arguments import ArgumentChecker
-from toolrt.schemas.effort import Effort, holds_more
+from toolrt.schemas.effort import LONG_NUMBERS, MANY_VALUES, Effort, excess
+
+LONG = 10**4299
 
 
 def of_array(items):
@@ -53,6 +55,10 @@ HUGE = {
     "none of 900 constants": (WIDE, ["x"] * 200_000),
     "the last of 900 records": (RECORDS, [{"k": 899}] * 200_000),
     "forms in forms": (UNTAGGED, nested(60, {"x": 1, "n": 5}, x=1)),
+    "a number of many digits": (WIDE, [LONG]),
+    "a number of many digits, out of 900": (of_array({"enum": list(range(900))}), [LONG]),
+    "a long text": (WIDE, ["y" * 4_000_000]),
+    "many texts": (WIDE, ["y" * 1000] * 4_000),
 }
 
 
@@ -68,6 +74,50 @@ def test_f109_many_forms_times_many_values_are_refused_well_below_a_second(schem
     assert refused.value.code == "invalid-arguments"
     assert "`a` is too large to be checked" in refused.value.message
     assert "send less of `a`" in refused.value.hint
+
+
+@pytest.mark.parametrize("forms", [2, 10, 100])
+@pytest.mark.parametrize("value", [LONG, "y" * 4_000_000], ids=["number", "text"])
+def test_what_is_wrong_with_something_long_is_not_told_once_for_each_form(forms, value):
+    schema = of_array({"anyOf": [{"type": "integer", "maximum": each} for each in range(forms)]})
+    began = time.process_time()
+
+    with pytest.raises(RefusedError) as refused:
+        ArgumentChecker(schema).check({"a": [value]})
+
+    assert time.process_time() - began < 1
+    assert refused.value.message.startswith("`a")
+
+
+def test_names_that_are_missing_are_told_beside_a_long_text_without_repeating_it():
+    names = [f"n{number}" for number in range(100)]
+    schema = {"type": "object", "properties": {"a": {"type": "string"}}, "required": names}
+    began = time.process_time()
+
+    with pytest.raises(RefusedError) as refused:
+        ArgumentChecker(schema).check({"a": "y" * 4_000_000})
+
+    assert time.process_time() - began < 1
+    assert refused.value.message.startswith("20 arguments are missing: `n0`, `n1`")
+
+
+@pytest.mark.parametrize("items", [{}, {"type": "integer", "minimum": 0}, {"enum": [1]}], ids=str)
+def test_many_long_numbers_are_refused_before_they_are_compared(items):
+    checker = ArgumentChecker(of_array(items))
+    began = time.process_time()
+
+    with pytest.raises(RefusedError) as refused:
+        checker.check({"a": [LONG] * 900})
+
+    assert time.process_time() - began < 0.5
+    assert refused.value.message == f"the arguments hold {LONG_NUMBERS}."
+    assert refused.value.hint == "send fewer of them, or each as text"
+
+
+def test_some_long_numbers_are_taken():
+    numbers = ArgumentChecker(of_array({"type": "integer", "minimum": 0}))
+    for given in ([LONG] * 20, [2**256] * 10_000):
+        assert numbers.check({"a": given}) == {"a": given}
 
 
 def test_many_forms_or_many_values_alone_are_taken():
@@ -102,9 +152,8 @@ def test_counting_asks_no_code_of_whoever_made_a_value(base, content):
     odd = {"__class__": property(_raises), "values": _raises, "__iter__": _raises}
     value = type("Odd", (base,), odd)(content)
 
-    assert holds_more([value], 2)
-    assert not holds_more([value], 3)
-    assert not holds_more([type("Odd", (), odd)()], 1)
+    assert excess([value] * 50_001) == MANY_VALUES
+    assert excess([value]) is excess([type("Odd", (), odd)()]) is None
     assert Effort(WIDE, tags=True).of({"a": [value]}, 10**6) == 903
 
 

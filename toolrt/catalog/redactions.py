@@ -6,12 +6,12 @@ name.
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from toolrt.catalog.written_fields import masked_fields
-from toolrt.core.faults import Fault, FaultError
+from toolrt.core.faults import Fault, FaultError, Path
 from toolrt.core.redaction import MASK
 from toolrt.core.unseen import bare
 from toolrt.expressions.patterns import Pattern, compile_pattern
@@ -56,6 +56,18 @@ class Redactions:
             return [self.value(each, above) for each in value]
         return MASK if self._is_matched(value) else value
 
+    def unfit(self, schema: Any, path: Path = (), above: tuple[str, ...] = ()) -> Iterator[Path]:
+        """Where a schema of what is masked takes no text: the paths of such fields in it."""
+        if not isinstance(schema, dict):
+            return
+        for name, below in _mapping(schema.get("properties")).items():
+            own, at = bare(str(name)).casefold(), (*path, "properties", str(name))
+            if not self._is_field(own, above):
+                yield from self.unfit(below, at, (own, *above))
+            elif not _takes_text(below):
+                yield at
+        yield from self.unfit(schema.get("items"), (*path, "items"), above)
+
     def _member(self, name: str, value: Any, above: tuple[str, ...]) -> Any:
         own = bare(name).casefold()
         if self._is_field(own, above):
@@ -84,6 +96,34 @@ class Redactions:
         except ValueError:  # thousands of digits: no result may hold it anyway
             return True
         return any(pattern.is_in(digits) for pattern in self.patterns)
+
+
+def unfit_masks(schema: Mapping[str, Any] | None, redactions: Redactions | None) -> list[Fault]:
+    """A warning for each field of an output schema that is masked, which makes it a text, and may
+    be none.
+    """
+    if schema is None or redactions is None:
+        return []
+    return [
+        Fault(
+            "unfit-redact",
+            f"`{path[-1]}` is masked with a text, and no text may stand there",
+            ("output_schema", *path),
+            "let it be a string there, too: answers that do not fit lose their structure",
+            severity="warning",
+        )
+        for path in redactions.unfit(schema)
+    ]
+
+
+def _takes_text(schema: Any) -> bool:
+    """Whether a text may stand there, as far as its `type` says."""
+    types = _mapping(schema).get("type", "string")
+    return "string" in (types if isinstance(types, list) else [types])
+
+
+def _mapping(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, dict) else {}
 
 
 def compile_redactions(written: Sequence[str], faults: list[Fault]) -> Redactions | None:

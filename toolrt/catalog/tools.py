@@ -20,6 +20,7 @@ from toolrt.catalog.implementation import (
     why_no_kind,
 )
 from toolrt.catalog.recovery import Recourse, RecourseCompiler, hand_on
+from toolrt.catalog.redactions import unfit_masks
 from toolrt.catalog.rejections import compile_rejections
 from toolrt.catalog.results import Shaping, compile_shaping
 from toolrt.catalog.schemas import declared_parameters, described_parameters, output_schema
@@ -135,13 +136,11 @@ class _Compiling:
         )
 
     def _shaping(self, manifest: ToolManifest, parameters: Parameters) -> Shaping:
-        return compile_shaping(
-            manifest,
-            parameters.schema.get("properties", {}),
-            self.workshop.names(parameters),
-            self.workshop.condition_keys,
-            self.faults,
-        )
+        arguments = parameters.schema.get("properties", {})
+        names, keys = self.workshop.names(parameters), self.workshop.condition_keys
+        shaping = compile_shaping(manifest, arguments, names, keys, self.faults)
+        self.faults += unfit_masks(self.output_schema, shaping.redactions)
+        return shaping
 
     def _hooks(self, manifest: ToolManifest, parameters: Parameters) -> Hooks | None:
         context = self.workshop.context(self.written.name, parameters)

@@ -131,10 +131,10 @@ class Invocation(Unusual):
     is_cached: bool = False
     marks: Mapping[str, Any] | None = None
     oversize: Any = None
-    task: "asyncio.Task[Any] | None" = field(init=False)
-    patience_ends: float = field(init=False)
-    has_expired: bool = field(init=False)
-    cancelled_before: int = field(init=False)
+    task: "asyncio.Task[Any] | None" = field(init=False, repr=False)
+    patience_ends: float = field(init=False, repr=False)
+    has_expired: bool = field(init=False, repr=False)
+    cancelled_before: int = field(init=False, repr=False)
 
     def remaining_s(self) -> float:
         """Seconds until the deadline; negative once it has passed."""

@@ -60,6 +60,6 @@ BUGS, CALLS, HTTP, TOOLS = map(_log, ("toolrt", "toolrt.calls", "toolrt.http", "
 
 def failed(what: str, error: BaseException) -> None:
     """Tell the operator of a failure that is none of our own: one line, since a trace of the places
-    that it came through would say no more.
+    that it came through would say no more. Handlers find it as `cause` of the record.
     """
-    BUGS.error("%s: %s", what, error)
+    BUGS.error("%s: %s", what, error, extra={"cause": error})

@@ -18,8 +18,8 @@ from toolrt.core.decisions import Decision
 from toolrt.core.redaction import MASK, Redactor
 from toolrt.core.results import Attempt, Pause, ToolResult
 from toolrt.observe.journal_values import ARGUMENTS, CALLS, STARTED, TIME, WIDTH, with_used
-from toolrt.schemas.effort import holds_more
-from toolrt.schemas.plain import MAX_VALUES, NotJsonError, plain
+from toolrt.schemas.effort import excess
+from toolrt.schemas.plain import NotJsonError, plain
 from toolrt.stores.grants import Grant
 from toolrt.stores.journal import Segment
 
@@ -30,7 +30,7 @@ INTENT: Final = "intent"
 
 _LONGEST_NAME = 200
 MOST_BYTES: Final = 1 << 20
-"""A row is not longer; of arguments that are, only size and hash are kept."""
+"""A row is not longer for the arguments in it: of those that are, only size and hash are kept."""
 
 _UNCHECKED = frozenset({"invalid-arguments", "missing-arguments"})
 
@@ -39,13 +39,15 @@ _UNCHECKED = frozenset({"invalid-arguments", "missing-arguments"})
 class PerTool:
     """What is the same for all calls of a tool, made once a generation.
 
-    `decision` is there when it is fixed. `sensitive` are the parameters whose values are masked.
+    `decision` is there when it is fixed. `sensitive` are the parameters whose values are masked;
+    where there are any, `parameters` are all of them.
     """
 
     name: str
     decision: Decision | None = None
     policy_hash: str = ""
     sensitive: frozenset[str] = frozenset()
+    parameters: frozenset[str] = frozenset()
 
 
 _Key = tuple[int, int, object, int]
@@ -216,7 +218,8 @@ class Scribe:
             half = count // 2 * WIDTH
             parts = (with_used(values[:half], shared), with_used(values[half:], shared))
             return [segment for part in parts for segment in self._packed(*part)]
-        return self._packed(_without_arguments(values), shared)
+        alone = to_json({**told, "values": _without_arguments(values)}, serialize_unknown=True)
+        return [Segment(CALLS, at, until, 1, alone)]
 
     def _ended(self, call: Sequence[Any]) -> float:
         """When the call ended, in seconds since the epoch."""
@@ -265,17 +268,24 @@ def shown_arguments(invocation: Invocation, result: ToolResult, tool: PerTool | 
 def _unchecked(arguments: Any, tool: PerTool | None, code: str) -> Any:
     """What a caller handed over, as far as JSON can carry it.
 
-    Values are masked where nobody knows which of them are sensitive.
+    Values are masked where nobody knows which of them are sensitive: with a name that the tool does
+    not have, any may be.
     """
-    if holds_more(arguments, MAX_VALUES):
-        return {"unreadable": f"holds more than {MAX_VALUES:,} values"}
+    much = excess(arguments)
+    if much is not None:
+        return {"unreadable": f"holds {much}"}
     try:
         arguments = plain(arguments)
     except NotJsonError as error:
         return {"unreadable": error.reason}
-    if tool is None or (tool.sensitive and code in _UNCHECKED):
-        return dict.fromkeys(arguments, MASK) if isinstance(arguments, dict) else MASK
-    return arguments
+    if tool is not None and (not tool.sensitive or _is_named_right(arguments, tool, code)):
+        return arguments
+    return dict.fromkeys(arguments, MASK) if isinstance(arguments, dict) else MASK
+
+
+def _is_named_right(arguments: Any, tool: PerTool, code: str) -> bool:
+    is_object = isinstance(arguments, dict) and code not in _UNCHECKED
+    return is_object and tool.parameters.issuperset(arguments)
 
 
 def _masked(arguments: Any, tool: PerTool | None) -> Any:

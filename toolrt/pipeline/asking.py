@@ -30,7 +30,9 @@ def told_of(entry: ToolEntry) -> PerTool:
     decider = entry.decider
     if decider is None:
         return PerTool(entry.name)
-    return PerTool(entry.name, decider.fixed, decider.policy_hash, sensitive_of(entry))
+    sensitive = sensitive_of(entry)
+    names = frozenset(entry.parameters.schema.get("properties", ())) if sensitive else sensitive
+    return PerTool(entry.name, decider.fixed, decider.policy_hash, sensitive, names)
 
 
 def given(entry: ToolEntry, arguments: Mapping[str, Any]) -> Mapping[str, Any]:

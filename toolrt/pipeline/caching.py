@@ -19,7 +19,7 @@ from toolrt.core.results import Answer
 from toolrt.manifest.limits import Cache
 from toolrt.pipeline.asking import sensitive_of
 from toolrt.pipeline.copies import written
-from toolrt.pipeline.kept import Kept, Quick, Shelf, write
+from toolrt.pipeline.kept import LONGEST_WORDING, Kept, Quick, Shelf, write
 from toolrt.policy.hashes import texts
 from toolrt.schemas.canonical import canonical_json
 from toolrt.schemas.plain import NotJsonError
@@ -168,7 +168,10 @@ class ToolAnswers:
         caller = invocation.caller
         known = self.owners.get(id(caller))
         owner = self._owner(caller) if known is None or known[0] is not caller else known[1]
-        return owner, (owner, write(invocation.arguments)) if self.is_quick else None
+        if not self.is_quick:
+            return owner, None
+        words = write(invocation.arguments)
+        return owner, (owner, words) if len(words) <= LONGEST_WORDING else None
 
     def digest(self, invocation: Invocation, owner: bytes) -> str:
         """What the call is known by. Sensitive arguments enter as HMAC with the store's key."""
@@ -236,6 +239,8 @@ class ToolAnswers:
         return KeptAnswer(self._fingerprint, kept.digest, kept.body, age_s, lasts_s)
 
     def _put(self, kept: Kept, quick: Quick | None) -> None:
+        if quick is not None:
+            kept.allow_for(quick)
         self._answers.put(kept, self._options.max_entries)
         self._shorten(kept, quick)
 

@@ -11,7 +11,8 @@ from toolrt.pipeline.copies import copier, known_bytes, read
 _OVERHEAD = 400
 """Bytes that an answer costs beside its value, about."""
 _MOST_WORDINGS = 4
-_LONGEST_WORDING: Final = 1000
+LONGEST_WORDING: Final = 1000
+"""Longer arguments are known by their digest alone."""
 write = SchemaSerializer({"type": "any"}).to_json
 """JSON of what is plain, in the order in which it is there."""
 
@@ -56,6 +57,10 @@ class Kept:
         self.copy = copier(value, body)
         self.known_bytes = known_bytes(value)
 
+    def allow_for(self, quick: Quick) -> None:
+        """Count what finding it soonest takes: its arguments, twice, and how they were said."""
+        self.size += (_MOST_WORDINGS + 2) * len(quick[1])
+
     def answer(self) -> KnownAnswer:
         """It, for one more caller."""
         made: KnownAnswer = KnownAnswer()
@@ -86,7 +91,9 @@ class Shelf:
         `arguments` are the checked ones, flat.
         """
         kept = self.quick.get(checked)
-        if kept is None or len(kept.said) >= _MOST_WORDINGS or len(said[1]) > _LONGEST_WORDING:
+        if kept is None or said in self.said or len(said[1]) > LONGEST_WORDING:
+            return
+        if len(kept.said) >= _MOST_WORDINGS:
             return
         kept.arguments = arguments.copy()
         kept.said.append(said)

@@ -10,11 +10,11 @@ from typing import Any
 
 from toolrt.core.errors import RefusedError
 from toolrt.schemas.coercion import coerced
-from toolrt.schemas.effort import Effort, holds_more
+from toolrt.schemas.effort import LONG_NUMBERS, Effort, excess
 from toolrt.schemas.explanations import explain
 from toolrt.schemas.messages import MOST_FAULTS, ArgumentFault, invalid, refusal
 from toolrt.schemas.phrases import describe, shown, visible, with_article
-from toolrt.schemas.plain import MAX_VALUES, NotJsonError, plain
+from toolrt.schemas.plain import NotJsonError, plain
 from toolrt.schemas.quick import Check, quick_check
 from toolrt.schemas.settling import Settling
 from toolrt.schemas.shapes import Shape, Shapes
@@ -95,8 +95,9 @@ class ArgumentChecker:
         ready = self._ready or self._make_ready()
         if ready.effort is not None:
             _refuse_large(arguments, ready.effort)
-        if holds_more(arguments, MAX_VALUES) and not _is_right(ready, arguments):
-            raise _too_many()
+        much = excess(arguments)
+        if much is not None and (much == LONG_NUMBERS or not _is_right(ready, arguments)):
+            raise _too_much(much)
         value = _plain_object(arguments)
         if self._fits(ready, value):
             return value, []
@@ -166,9 +167,14 @@ def _is_right(ready: _Ready, arguments: Any) -> bool:
         return True
 
 
-def _too_many() -> RefusedError:
-    """The refusal of arguments that are wrong, and too many to say where in a moment."""
-    message = f"the arguments hold more than {MAX_VALUES:,} values, and do not fit the schema"
+def _too_much(much: str) -> RefusedError:
+    """The refusal of arguments that are too much to say in a moment where, or whether, they are
+    wrong.
+    """
+    if much == LONG_NUMBERS:
+        message, hint = f"the arguments hold {much}", "send fewer of them, or each as text"
+        return invalid(ArgumentFault((), message, "shorter numbers", much), hint)
+    message = f"the arguments hold {much}, and do not fit the schema"
     hint = "send less, or exactly what the schema says"
     return invalid(ArgumentFault((), message, "fewer values", "more"), hint)
 
@@ -190,7 +196,8 @@ def _filled_in(name: str) -> ArgumentFault:
 
 def _faults(ready: _Ready, value: dict[str, Any]) -> list[ArgumentFault]:
     """What is wrong; of a huge value only the members that are small enough to explain."""
-    small = dict(_within(value, Effort(ready.shapes.root, tags=False)))
+    missing = sum(name not in value for name in ready.shape.required)
+    small = dict(_within(value, Effort(ready.shapes.root, tags=False), missing))
     if len(small) == len(value):
         return explain(violations(ready.validator, value), value, ready.shapes)
     found = [one for one in violations(ready.validator, small) if _still_holds(one, value)]
@@ -200,11 +207,11 @@ def _faults(ready: _Ready, value: dict[str, Any]) -> list[ArgumentFault]:
     return [_too_large(ready, name, value[name]) for name in left_out[:MOST_FAULTS]]
 
 
-def _within(value: dict[str, Any], effort: Effort) -> Iterator[tuple[str, Any]]:
-    """The members that together take no more looks than are explained."""
+def _within(value: dict[str, Any], effort: Effort, missing: int) -> Iterator[tuple[str, Any]]:
+    """The members that together take no more looks than are explained, beside `missing` ones."""
     budget = _MOST_EXPLAINED
     for name, item in value.items():
-        looks = effort.of(item, budget, level=1)
+        looks = effort.of(item, budget, 1, missing)
         if looks <= budget:
             budget -= looks
             yield name, item

@@ -2,14 +2,14 @@
 
 Alternatives multiply: each branch of an `anyOf` looks at the value, and each of its own at what is
 inside. A bound is worked out once for each level of a schema; a value then costs what its parts on
-each level do.
+each level do, and a long text or number as many of them.
 """
 
 from collections.abc import Iterator, Mapping
 from itertools import chain, islice
-from typing import Any
+from typing import Any, Final
 
-from toolrt.schemas.plain import MAX_DEPTH
+from toolrt.schemas.plain import MAX_DEPTH, MAX_VALUES
 from toolrt.schemas.shapes import resolve
 
 _MOST = 10**9
@@ -18,6 +18,14 @@ _BRANCHES = ("anyOf", "oneOf")
 _ALONE = ("not", "if", "then", "else")
 _MEMBERS = frozenset(("additionalProperties", "additionalItems", "items"))
 _MORE_MEMBERS = ("contains", "unevaluatedItems", "unevaluatedProperties")
+
+MANY_VALUES: Final = f"more than {MAX_VALUES:,} values"
+LONG_NUMBERS: Final = "too many numbers of hundreds of digits"
+_SHORT_BITS = 64
+_MOST_LONG = 2**32
+"""Sum of the squares of the lengths of long numbers, in bits: comparing two of the longest ones, as
+JSON Schema does, takes 2 ms, and some twenty are so many.
+"""
 
 
 class Effort:
@@ -38,13 +46,17 @@ class Effort:
             if self.by_level[-1] in {0, _MOST}:
                 break
 
-    def of(self, value: Any, most: int, level: int = 0) -> int:
-        """The work with a value on that level; counting ends over `most`."""
+    def of(self, value: Any, most: int, level: int = 0, above: int = 0) -> int:
+        """The work with a value on that level; counting ends over `most`. `above` is how often what
+        it lies in is looked at.
+        """
         work, parts = 0, [value]
         for each in chain(self.by_level[level:], (self.by_level[-1],) * MAX_DEPTH):
             work += each * len(parts)
             if work > most or not parts:
                 break
+            above += each
+            work += each * sum(map(_heft, parts)) if self._tags else above * _repeated(parts)
             parts = list(chain.from_iterable(map(_inside, parts)))
         return work
 
@@ -127,13 +139,35 @@ def _listed(found: Any) -> Iterator[Any]:
         yield from found
 
 
-def holds_more(value: Any, most: int) -> bool:
-    """Whether there are more values inside, at any depth; counting ends there."""
-    count, parts = 0, [value]
-    while parts and count <= most:
-        parts = list(islice(chain.from_iterable(map(_inside, parts)), most + 1))
+def excess(value: Any) -> str | None:
+    """What a value holds too much of to be looked at in a moment, MANY_VALUES or LONG_NUMBERS; None
+    where it does not. Counting ends there, and below the depth that JSON may have.
+    """
+    count, long, parts = 0, 0, [value]
+    for _ in range(MAX_DEPTH + 1):
+        lengths = (each.bit_length() for each in parts if type(each) is int)
+        long += sum(bits * bits for bits in lengths if bits > _SHORT_BITS)
+        if not parts or count > MAX_VALUES or long > _MOST_LONG:
+            break
+        parts = list(islice(chain.from_iterable(map(_inside, parts)), MAX_VALUES + 1))
         count += len(parts)
-    return count > most
+    if count > MAX_VALUES:
+        return MANY_VALUES
+    return LONG_NUMBERS if long > _MOST_LONG else None
+
+
+def _heft(value: Any) -> int:
+    """How many more values it takes the time of, when it is checked."""
+    kind = type(value)
+    if kind is str:
+        return len(value) >> 6
+    bits = value.bit_length() if kind is int else 0
+    return bits << 3 if bits > _SHORT_BITS else 0
+
+
+def _repeated(parts: list[Any]) -> int:
+    """The same for being told in a fault, which repeats all that is inside what it is about."""
+    return (len(parts) >> 4) + (sum(map(_heft, parts)) >> 5)
 
 
 def _inside(value: Any) -> Any:

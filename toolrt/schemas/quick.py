@@ -62,18 +62,18 @@ def _by_types(typed: SchemaValidator, whole: Check) -> Check:
 
 
 def _by_copying(validator: Validator, defaults: tuple[tuple[str, Any], ...], whole: Check) -> Check:
-    """Validating comes first, and the copy is a shallow one."""
+    """What is not checked and copied in a moment is left to the whole check."""
     is_valid = validator.is_valid
 
     def check(arguments: Any) -> dict[str, Any]:
         if type(arguments) is not dict:
             return whole(arguments)
+        if not _are_settled(arguments.values()):
+            return whole(arguments)
         try:
             if not is_valid(arguments):
                 return whole(arguments)
         except ValueError:  # no JSON at all
-            return whole(arguments)
-        if not _are_settled(arguments.values()):
             return whole(arguments)
         made = arguments.copy()
         for name, default in defaults:

@@ -1,6 +1,7 @@
 """Workers of one port: whatever belongs to one of them is answered, whichever is asked."""
 
 import asyncio
+import json
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
@@ -150,6 +151,27 @@ async def test_a_state_without_an_answer_is_asked_again_and_a_forged_one_is_refu
     assert forged.error["code"] == -32602
 
 
+@pytest.mark.parametrize("number", ["9" * 5000, "7", "-1", "1_0", "0" * 4000 + "1", ""])
+async def test_a_task_of_a_worker_that_is_not_there_is_not_known(folder, number):
+    async with workers(mcp_project(folder)) as (one, _), client(f"{one}/mcp", **TASKS) as raw:
+        id_ = f"{number}.x"
+        asked = await raw.ask("tasks/get", {"taskId": id_}, headers=named(id_))
+
+    assert asked.error["code"] == -32602
+
+
+@pytest.mark.parametrize("written", [rb"tasks\/get", rb"t\u0061sks/get"])
+async def test_a_task_is_found_however_its_method_is_written(folder, written):
+    async with workers(mcp_project(folder)) as (one, two), client(f"{one}/mcp", **TASKS) as raw:
+        there = elsewhere(raw, two)
+        id_ = (await raw.call("slow", {"seconds": 60})).result["taskId"]
+        headers, said = there.request("tasks/get", {"taskId": id_}, headers=named(id_))
+        body = json.dumps(said).encode().replace(b"tasks/get", written)
+        asked = await there.http.post(there.url, headers=headers, content=body)
+
+    assert asked.json()["result"]["status"] == "working"
+
+
 async def test_a_client_that_goes_is_gone_for_the_worker_behind(folder):
     def streams() -> list[Any]:
         return [each for each in asyncio.all_tasks() if "Exchange._gone" in repr(each)]
@@ -181,6 +203,30 @@ async def test_what_belongs_to_a_worker_that_is_gone_is_refused_for_a_moment():
 
     assert sent[0]["status"] == 503
     assert (b"retry-after", b"1") in sent[0]["headers"]
+    assert b'"jsonrpc"' in sent[1]["body"]
+
+
+@pytest.mark.parametrize("begun", [b"", b"HTTP/1.1 200 OK\r\ncontent-"])
+async def test_who_asked_a_worker_that_ends_hears_that_it_may_have_done_it(begun):
+    sent: list[Any] = []
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    async def ends(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"{}")
+        writer.write(begun)
+        writer.close()
+
+    scope = {"method": "POST", "raw_path": b"/mcp", "query_string": b"", "headers": []}
+    with besides(1) as (own,):
+        async with await asyncio.start_unix_server(ends, sock=own):
+            mates = Mates(0, (own.getsockname(),))
+            await mates.hand_on(0, scope, b"{}", asyncio.Event().wait, send)
+
+    assert sent[0]["status"] == 503
+    assert b"retry-after" not in dict(sent[0]["headers"])
+    assert b"may have taken effect" in sent[1]["body"]
 
 
 async def test_who_logs_out_at_one_worker_is_outside_at_all(folder):

@@ -282,3 +282,20 @@ async def test_a_form_that_says_too_much_is_400_and_decides_nothing(decision: st
     assert said.status_code == 400
     assert "`note` of the form" in said.text
     assert after["state"] == "pending"
+
+
+@pytest.mark.parametrize(
+    ("said", "words"),
+    [({"edits": '{"amount": 4'}, "cannot be read"), ({"edits": '{"nope": 1}'}, "nope"),
+     ({"seen": "x"}, "")],
+)  # fmt: skip
+async def test_what_is_wrong_with_a_form_is_told_in_sentences_for_people(said, words) -> None:
+    async with served(KNOWN) as server:
+        id_ = await paused(server, "bot-key")
+        await logged_in(server, "ann-key", f"/approvals/{id_}")
+        reply = await decide(server, id_, **said)
+
+    text = html.unescape(re.sub(r"<[^>]+>", " ", reply.text))
+    assert reply.status_code in {400, 409}
+    assert words in text
+    assert not re.search(r"\.\.(?!\.)|max tokens", text)

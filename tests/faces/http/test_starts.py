@@ -14,6 +14,8 @@ from served import FILES, PEOPLE, hash_of, served
 from toolrt.catalog import project as catalog
 from toolrt.faces.cli.main import cli
 from toolrt.faces.cli.serving import Plan, notes_of
+from toolrt.faces.http.keyfile import Running, kept, path_of
+from toolrt.faces.http.serving import bound
 from toolrt.manifest.project import ProjectFile, Serve, is_key_hash
 from toolrt.testing import write_files
 
@@ -144,3 +146,40 @@ def test_over_stdio_who_is_locked_out_is_told(tmp_path) -> None:
 
     assert b"may make no calls at this terminal" in done.stderr
     assert b"os_user" in done.stderr
+
+
+@pytest.mark.parametrize("option", [["--workers", "2"], ["--drain", "5s"], ["--port", "1"]])
+def test_over_stdio_what_is_for_a_port_is_refused(tmp_path, option) -> None:
+    project = write_files(tmp_path / "p", FILES)
+
+    refused = run(project, "serve", "--stdio", *option)
+
+    assert refused.exit_code == 2
+    assert f"leave `{option[0]}` out" in refused.stderr
+
+
+def test_a_reload_tells_of_a_server_that_was_killed_that_it_is_not_there(tmp_path) -> None:
+    project = write_files(tmp_path / "p", FILES)
+    closed = bound("127.0.0.1", 0)
+    port = closed.getsockname()[1]
+    closed.close()
+    running = Running(f"http://127.0.0.1:{port}", "key", 1)
+    with kept(path_of(project / ".toolrt", port), running):
+        told = run(project, "reload")
+
+    assert "no server of this project runs on this machine" in told.stderr
+    assert "serve" in told.stderr
+    assert "Errno" not in told.stderr
+
+
+@pytest.mark.anyio
+async def test_a_reload_that_is_not_allowed_says_who_may(tmp_path) -> None:
+    async with served({**FILES, "toolrt.yaml": PEOPLE}) as server:
+        project = server.runtime.project
+        running = Running(f"http://127.0.0.1:{server.port}", "bot-key", 1)
+        with kept(path_of(project / ".toolrt", server.port), running):
+            told = await asyncio.to_thread(run, project, "reload")
+
+    assert told.exit_code == 4
+    assert "admin" in told.stderr
+    assert "doctor" not in told.stderr

@@ -227,3 +227,22 @@ async def test_a_call_of_a_hidden_tool_is_one_call(folder, era):
 
     assert reply.error["code"] == -32602
     assert len(calls) == 1
+
+
+@pytest.mark.parametrize("era", ["handshake", "modern"])
+async def test_a_new_tool_changes_the_list_of_tools_alone(folder, era):
+    text = OFFERS + "prompts: {p: {text: Hello.}}\n"
+    async with served(project(folder, text)) as site, client(site.url, era) as raw:
+        told = []
+        endpoint = site.endpoint.protocol.changes
+        endpoint.tell = told.append
+        endpoint.updated = told.extend
+        (folder / "tools.d" / "more.yaml").write_text(
+            "tools: {more: {description: More., command: [/bin/true]}}\n"
+        )
+        await site.runtime.reload()
+        (folder / "tools.d" / "tools.yaml").write_text(text.replace("Hello.", "Hi."))
+        await site.runtime.reload()
+        del raw
+
+    assert told == ["toolsListChanged", "promptsListChanged"]

@@ -48,3 +48,23 @@ async def test_a_prompt_that_is_none_has_the_nearest_one(folder, era):
         "there is no prompt `m_sun`; did you mean `m_sum`?",
         "there is no prompt `x`; list the prompts to see what there is",
     ]
+
+
+async def test_a_version_that_nobody_speaks_is_told_also_where_only_a_header_has_it(folder):
+    async with served(project(folder, OFFERS)) as site, client(site.url, "handshake") as raw:
+        body = b'{"jsonrpc":"2.0","id":1,"method":"tools/list"}'
+        odd = await raw.post(body, mcp_protocol_version="2031-01-01")
+        bare = await raw.post(body, mcp_protocol_version="2026-07-28")
+
+    assert odd.json()["error"]["code"] == -32022
+    assert odd.json()["error"]["data"]["requested"] == "2031-01-01"
+    assert "`params._meta`" in bare.json()["error"]["message"]
+
+
+async def test_a_get_without_a_session_is_told_what_to_send(folder):
+    async with served(project(folder, OFFERS)) as site, client(site.url) as raw:
+        reply = await raw.http.get(site.url)
+
+    assert reply.status_code == 405
+    assert reply.headers["allow"] == "POST, DELETE"
+    assert "Mcp-Session-Id" in reply.json()["error"]["message"]

@@ -45,6 +45,7 @@ class Witness(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
         if record.exc_info and record.name != "toolrt.tools":  # what a project's own code raised
             self.cause = record.exc_info[1]
+        self.cause = getattr(record, "cause", self.cause)
 
 
 @contextlib.contextmanager

@@ -20,10 +20,10 @@ def ago(seconds: float) -> str:
 
 
 def o_clock(wall: float) -> str:
-    """When on the clock, to the second; with its date, where that is not today."""
+    """When on the clock, to the second, and whose; with its date, where that is not today."""
     at = time.localtime(wall)
     is_today = at[:3] == time.localtime()[:3]
-    return time.strftime("at %H:%M:%S" if is_today else "on %Y-%m-%d at %H:%M:%S", at)
+    return time.strftime("at %H:%M:%S %Z" if is_today else "on %Y-%m-%d at %H:%M:%S %Z", at)
 
 
 def spoken(seconds: float) -> str:

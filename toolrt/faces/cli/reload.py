@@ -31,7 +31,10 @@ _PATIENCE_S = 120
 def verb(settings: Settings, /, *, accept_loss: bool) -> Exit:
     """Ask each server of this project to reload; what it refuses, it keeps serving as before."""
     running = _running(settings)
-    outcomes = [_asked(each, settings, accept_loss=accept_loss) for each in running]
+    answers = [_asked(each, settings, accept_loss=accept_loss) for each in running]
+    outcomes = [each for each in answers if each is not None]
+    if not outcomes:
+        raise _none(settings)
     is_done = all(each["accepted"] for each in outcomes)
     settings.screen.show(
         {"schema": SCHEMA, "reloads": outcomes},
@@ -51,7 +54,11 @@ def _running(settings: Settings) -> "list[Running]":
     servers = found((root / (project_of(root).state or DEFAULT_STATE)).parent)
     if servers:
         return servers
-    raise Stop(
+    raise _none(settings)
+
+
+def _none(settings: Settings) -> Stop:
+    return Stop(
         Exit.NOT_FOUND,
         "no server of this project runs on this machine",
         code="not-found",
@@ -60,7 +67,8 @@ def _running(settings: Settings) -> "list[Running]":
     )
 
 
-def _asked(server: "Running", settings: Settings, *, accept_loss: bool) -> dict[str, Any]:
+def _asked(server: "Running", settings: Settings, *, accept_loss: bool) -> dict[str, Any] | None:
+    """What a server answers; None for one that was killed and left its key file behind."""
     body = json.dumps({"accept_loss": accept_loss}).encode()
     head = {"Authorization": f"Bearer {server.key}", "Content-Type": "application/json"}
     request = Request(f"{server.url}/v1/reload", body, head)  # noqa: S310 - of a file of our own
@@ -70,9 +78,11 @@ def _asked(server: "Running", settings: Settings, *, accept_loss: bool) -> dict[
     except HTTPError as error:
         answer = _document(error)
         if "accepted" not in answer:
-            raise _failed(server, answer.get("detail", str(error)), settings) from error
+            raise _refused(server, answer, error, settings) from error
     except (URLError, OSError, ValueError) as error:
         reason = getattr(error, "reason", error)
+        if isinstance(reason, ConnectionRefusedError):
+            return None
         why = getattr(reason, "strerror", None) or str(reason)
         raise _failed(server, why[:1].lower() + why[1:], settings) from error
     return {**answer, "url": server.url}
@@ -84,6 +94,15 @@ def _document(error: HTTPError) -> dict[str, Any]:
     except ValueError:
         return {}
     return made if isinstance(made, dict) else {}
+
+
+def _refused(
+    server: "Running", answer: dict[str, Any], error: HTTPError, settings: Settings
+) -> Stop:
+    why = one_line(answer.get("detail", str(error)))
+    message = f"the server at {server.url} does not reload: {why}"
+    next_ = settings.command("check")
+    return Stop(Exit.DENIED, message, code="access-denied", hint=answer.get("hint"), next_=next_)
 
 
 def _failed(server: "Running", why: str, settings: Settings) -> Stop:

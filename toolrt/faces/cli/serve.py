@@ -70,8 +70,9 @@ def verb(settings: Settings, /, *, stdio: bool, **given: Any) -> Exit:
 
 
 def _stdio(settings: Settings, given: dict[str, Any]) -> Exit:
-    for name in ("host", "port", "public_url"):
-        if given[name] is not None:
+    without = {"host": None, "port": None, "public_url": None, "workers": 1, "drain": None}
+    for name, usual in without.items():
+        if given[name] != usual:
             option = name.replace("_", "-")
             raise Misuse(f"`--stdio` has no {name}", hint=f"leave `--{option}` out")
     from toolrt.faces.mcp.early import serve_stdio  # noqa: PLC0415 - as above

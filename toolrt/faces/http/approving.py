@@ -146,4 +146,5 @@ def _json(text: str, what: str) -> Any:
         return parse_json(text)
     except RefusedError as error:
         message = f"{what} cannot be read: {error.message}"
-        raise ProblemError(400, "invalid-body", message, hint=error.hint) from None
+        hint = 'write JSON, such as {"amount": 500}, 500 or "text"'
+        raise ProblemError(400, "invalid-body", message, hint=hint) from None

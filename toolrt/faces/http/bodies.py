@@ -145,5 +145,5 @@ def checked(model: type[B], given: dict[str, Any], where: str) -> B:
         known = ", ".join(field.alias or name for name, field in model.model_fields.items())
         code = "bad-request" if where == "query" else "invalid-body"
         said = first["msg"][0].lower() + first["msg"][1:]
-        hint = f"there are {known}" if known else "it takes nothing"
+        hint = f"it takes {known or 'nothing'}"
         raise ProblemError(400, code, f"`{place}` of the {where}: {said}", hint=hint) from None

@@ -28,7 +28,7 @@ ALL_AT_ONCE: Final = 200
 
 HELD_S: Final = 1.0
 MOST_HELD: Final = 200
-"""How long keys are held, and how many at a time; one more is not looked at."""
+"""How long keys are held, and how many at a time; others wait for their turn."""
 
 _NOTHING_S: Final = 1e-6
 """What sums of fractions may be off by."""
@@ -63,7 +63,7 @@ class Brake:
     counted: Counter[str] = field(default_factory=Counter)
     _all: _Bucket = field(default_factory=lambda: _Bucket(ALL_EACH_S, ALL_AT_ONCE))
     _by_address: dict[str, _Bucket] = field(default_factory=dict)
-    _held: int = 0
+    _places: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(MOST_HELD))
 
     def wait_s(self, address: str) -> float:
         """How long guesses from there have to wait; 0 while the brake is off."""
@@ -71,16 +71,12 @@ class Brake:
         return max(self._all.wait_s(now), own.wait_s(now) if own is not None else 0.0)
 
     async def hold(self, address: str) -> None:
-        """Wait for a moment where the brake is on. Raises ProblemError where too many do."""
-        if not self.wait_s(address):
-            return
-        if self._held >= MOST_HELD:
-            raise self._too_many(HELD_S)
-        self._held += 1
-        try:
-            await asyncio.sleep(HELD_S)
-        finally:
-            self._held -= 1
+        """Wait for a place, and there for a moment, where the brake is on. Whoever goes meanwhile
+        must be cancelled: their place is for others.
+        """
+        if self.wait_s(address):
+            async with self._places:
+                await asyncio.sleep(HELD_S)
 
     def check(self, address: str) -> None:
         """Count a wrong key. Raises ProblemError while guesses from there have to wait: those do

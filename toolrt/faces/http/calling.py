@@ -4,6 +4,8 @@ An answer is a result, also where the tool failed; what was refused before it ra
 what waits for a person is 202. Whoever hangs up ends their call, unless it cannot be undone.
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import unquote
@@ -128,6 +130,16 @@ def ends(runtime: "Runtime", scope: Scope) -> bool:
         return True
     may_ask = entry.decider is not None and entry.decider.may_ask
     return entry.effect != "irreversible" and not may_ask
+
+
+@contextmanager
+def ending(scope: Scope) -> Iterator[None]:
+    """While something runs that ends with its connection, before it is known what is asked."""
+    scope[CALL] = always
+    try:
+        yield
+    finally:
+        scope[CALL] = None
 
 
 def always(scope: Scope) -> bool:

@@ -27,6 +27,8 @@ IDLE_S: Final = 75.0
 _WHOLE_S: Final = 60.0
 _LOOK_S: Final = 1.0
 _MOST_HEAD: Final = 64 * 1024
+_TUNNEL: Final = b"CONNECT"
+_OF_WISHES: Final = frozenset({b"connection", b"http2-settings", b"upgrade"})
 
 
 class State(ServerState):
@@ -70,13 +72,45 @@ class Connection(HttpToolsProtocol):
             self.since = self.heard
         self.fed_bytes = len(data)
         try:
-            super().data_received(data)
-        except httptools.HttpParserCallbackError:  # a URL that is none
+            self._read(data)
+        except httptools.HttpParserError:  # or a URL that is none
             self.send_400_response("this is no HTTP request")
         if self.is_head:
             self.head_bytes += len(data)
             if self.head_bytes > _MOST_HEAD:
                 self.send_400_response("the head is too long")
+
+    def _read(self, data: bytes) -> None:
+        """Read what has come. Raises httptools.HttpParserError.
+
+        Who would rather speak another protocol, as clients of HTTP/2 do at first, is answered in
+        this one (RFC 9110, section 7.8).
+        """
+        rest = memoryview(data)
+        while rest:
+            try:
+                self.parser.feed_data(rest)
+            except httptools.HttpParserUpgrade as wish:
+                rest = rest[wish.args[0] :]
+                self._read_without_wish()
+            else:
+                return
+
+    def _read_without_wish(self) -> None:
+        """Read a head once more: with a wish for another protocol the parser takes no body, which
+        then would be the next request. Raises httptools.HttpParserError.
+        """
+        method = self.parser.get_method()
+        if method == _TUNNEL:
+            raise httptools.HttpParserError
+        version = self.parser.get_http_version().encode()
+        lines = [b"%b %b HTTP/%b" % (method, self.url, version)]
+        lines += (b"%b: %b" % pair for pair in self.headers if pair[0] not in _OF_WISHES)
+        if any(name == b"connection" and b"close" in said.lower() for name, said in self.headers):
+            lines.append(b"connection: close")
+        self.parser = httptools.HttpRequestParser(self)
+        self.parser.set_dangerous_leniencies(lenient_data_after_close=True)  # as uvicorn's
+        self.parser.feed_data(b"\r\n".join((*lines, b"", b"")))
 
     def eof_received(self) -> None:
         self.server_state.outbox.empty()
@@ -94,7 +128,8 @@ class Connection(HttpToolsProtocol):
         self.is_head = False
         if self.fed_bytes > _MOST_HEAD and _size(self.headers) > _MOST_HEAD:
             raise ValueError("the head is too long")
-        super().on_headers_complete()
+        if not self.parser.should_upgrade():
+            super().on_headers_complete()
 
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: Any) -> None:
         sending = Sending(cycle, self.server_state.outbox)
@@ -105,6 +140,8 @@ class Connection(HttpToolsProtocol):
         self.tasks.add(task)
 
     def on_message_complete(self) -> None:
+        if self.parser.should_upgrade():
+            return
         super().on_message_complete()
         self.since = None
 

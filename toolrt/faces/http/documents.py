@@ -13,7 +13,11 @@ from toolrt.faces.http.problems import MEDIA, ProblemError
 from toolrt.stores.base import StoreError
 
 _WHAT = {
-    404: ("not-found", "there is nothing here", "GET /openapi.json tells what there is"),
+    404: (
+        "not-found",
+        "there is nothing here",
+        "REST is at /v1, MCP at /mcp, people decide at /approvals; /openapi.json tells more",
+    ),
     405: ("wrong-method", "this is not how it is asked", "the header Allow says how"),
 }
 

@@ -18,6 +18,7 @@ from toolrt.faces.http.access import address_of
 from toolrt.faces.http.approvals import approvals_of, decided, done
 from toolrt.faces.http.approving import decision_of, given_page, listed_page
 from toolrt.faces.http.bodies import OPEN
+from toolrt.faces.http.calling import ending
 from toolrt.faces.http.mates import is_of_mate
 from toolrt.faces.http.pages import page
 from toolrt.faces.http.problems import ProblemError, forbidden
@@ -84,7 +85,9 @@ class _Pages:
                 next_, 403, "That form was not from here, or too old. Once more:"
             )
         try:
-            known = await self._site.access.of_key(form.get("key", ""), address_of(request.scope))
+            with ending(request.scope):
+                key, address = form.get("key", ""), address_of(request.scope)
+                known = await self._site.access.of_key(key, address)
         except ProblemError as problem:
             return self._login_again(next_, problem)
         if not known.proof:
@@ -129,9 +132,9 @@ class _Pages:
                 record = done(await decided(approvals, record.id, caller, decision))
                 said = f"Your {'yes' if decision.decision == 'approve' else 'no'} is kept."
             except CallError as error:
-                said, status = f"{error.message}. {error.hint or ''}", 409
+                said, status = _sentences(error.message, error.hint), 409
             except ProblemError as problem:
-                said, status = f"{problem.message}. {problem.hint or ''}", problem.status
+                said, status = _sentences(problem.message, problem.hint), problem.status
             record = await approvals.current(record.id)
         [viewed] = await approvals.viewed(record)
         is_full = request.query_params.get("full") == "1"
@@ -189,6 +192,11 @@ def _moved(to: str, cookie: str) -> Response:
     made = RedirectResponse(to, 303, {"cache-control": "no-store"})
     made.headers["set-cookie"] = cookie
     return made
+
+
+def _sentences(message: str, hint: str | None) -> str:
+    """What went wrong and what to do, for a person."""
+    return " ".join(f"{each.rstrip('.')}." for each in (message, hint) if each)
 
 
 def _message(problem: ProblemError) -> Response:

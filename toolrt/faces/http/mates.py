@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from toolrt.faces.http.problems import ProblemError
 from toolrt.faces.http.site import HEAD
-from toolrt.faces.http.wire import App, Receive, Scope, Send, reply_problem, whole_body
+from toolrt.faces.http.wire import App, Receive, Scope, Send, reply_mcp_problem, whole_body
 
 _OF_CONNECTIONS: Final = frozenset(
     {b"connection", b"content-length", b"date", b"expect", b"keep-alive", b"transfer-encoding"}
@@ -39,7 +39,7 @@ class Mates:
         try:
             reader, writer = await asyncio.open_unix_connection(self.paths[to])
         except OSError:
-            await reply_problem(send, _starting_anew())
+            await reply_mcp_problem(send, _starting_anew())
             return
         answering = asyncio.ensure_future(_answered(reader, send))
         leaving = asyncio.ensure_future(_left(receive))
@@ -145,7 +145,7 @@ async def _answered(reader: asyncio.StreamReader, send: Send) -> None:
     try:
         status, headers = await _head(reader)
     except (OSError, ValueError, IndexError, asyncio.IncompleteReadError):
-        await reply_problem(send, _starting_anew())
+        await reply_mcp_problem(send, _ended_before())
         return
     length = dict(headers).get(b"content-length")
     kept = [pair for pair in headers if pair[0] not in _OF_CONNECTIONS]
@@ -190,6 +190,16 @@ async def _told(path: str, request: bytes) -> None:
                 await reader.read()
             finally:
                 writer.close()
+
+
+def _ended_before() -> ProblemError:
+    """Nobody knows what was done; nothing here says that it can be sent again unseen."""
+    return ProblemError(
+        503,
+        "cancelled",
+        "the process that was to answer this ended before it did",
+        hint="what it did until then may have taken effect: look before you send it again",
+    )
 
 
 def _starting_anew() -> ProblemError:

@@ -60,10 +60,13 @@ async def refuse(scope: Scope, send: Send, problem: ProblemError) -> None:
     """The answer to a request that ends in a problem, in the way of whoever sent it: clients of MCP
     read nothing but errors of their protocol.
     """
-    if is_mcp(scope["raw_path"]):
-        await reply(send, problem.status, problem.mcp_body(), JSON, problem.headers)
-        return
-    await reply_problem(send, problem)
+    told = reply_mcp_problem if is_mcp(scope["raw_path"]) else reply_problem
+    await told(send, problem)
+
+
+async def reply_mcp_problem(send: Send, problem: ProblemError) -> None:
+    """The same to a client of MCP."""
+    await reply(send, problem.status, problem.mcp_body(), JSON, problem.headers)
 
 
 def is_mcp(path: bytes) -> bool:

@@ -182,7 +182,9 @@ def _prints(protocol: "Protocol") -> tuple[Mapping[str, Any], Mapping[str, Any],
         name: (entry.definition_hash, entry.title, entry.deprecated, snapshot.rules.hash)
         for name, entry in snapshot.tools.items()
     }
-    return tools, dict(snapshot.prompts), dict(snapshot.resources)
+    prompts = {name: each.print for name, each in snapshot.prompts.items()}
+    resources = {name: (each.print, each.uri) for name, each in snapshot.resources.items()}
+    return tools, prompts, resources
 
 
 def _equal(one: object, other: object) -> bool:
@@ -192,4 +194,4 @@ def _equal(one: object, other: object) -> bool:
 def _changed(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
     """The URIs of resources that are other than before."""
     changed = [name for name, each in after.items() if before.get(name) != each]
-    return [after[name].uri for name in changed if after[name].uri]
+    return [after[name][1] for name in changed]

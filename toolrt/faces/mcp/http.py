@@ -61,6 +61,12 @@ _UNAVAILABLE = 503
 _STATUS = {METHOD_NOT_FOUND: _NOT_FOUND, INTERNAL_ERROR: 500, CANCELLED: _OK}
 """Statuses of the modern era by code; all other errors are 400."""
 _ALLOW = (b"allow", b"GET, POST, DELETE")
+_ALLOW_WITHOUT = (b"allow", b"POST, DELETE")
+_NO_GET = Wrong(
+    INVALID_REQUEST,
+    "send messages by POST; GET is a stream beside a session: it needs the header Mcp-Session-Id "
+    "and `Accept: text/event-stream`",
+).written()
 
 
 class McpEndpoint:
@@ -210,6 +216,9 @@ class McpEndpoint:
             await exchange.respond(_ACCEPTED, b"")
             return
         try:
+            if not eras.is_modern(message.params):
+                said = exchange.headers.get(b"mcp-protocol-version", b"")
+                check_version(said.decode("latin-1") or eras.MODERN)
             meta = check_envelope(message.params)
             check_headers(message, meta, exchange.headers, raw)
             check_version(meta[eras.VERSION_KEY])
@@ -310,7 +319,7 @@ class McpEndpoint:
         """A way to a session beside its requests."""
         id_ = exchange.headers.get(b"mcp-session-id")
         if id_ is None or b"text/event-stream" not in exchange.headers.get(b"accept", b""):
-            await exchange.respond(_NOT_ALLOWED, b"", _ALLOW)
+            await exchange.respond(_NOT_ALLOWED, _NO_GET, JSON, _ALLOW_WITHOUT)
             return
         session = self.sessions.find(id_, caller, toolset)
         if session is None:

@@ -12,6 +12,11 @@ if TYPE_CHECKING:
     from toolrt.faces.mcp.sessions import Sessions
 
 _END = "."
+_DIGITS = 2
+"""Of the number of a process: there are 64 at most."""
+
+_WORDS = (b"requestState", b"tasks", b"\\u00")
+"""One of these stands in what only one process knows; the last is any letter, written otherwise."""
 
 
 def mark_of(number: int | None) -> str:
@@ -33,7 +38,7 @@ class Owners:
         id_ = headers.get(b"mcp-session-id")
         if id_ is not None:
             return _number(self._sessions.name_of(id_))
-        if b"requestState" not in body and b"tasks/" not in body:
+        if not any(word in body for word in _WORDS):
             return None
         try:
             message = read(body)
@@ -46,4 +51,5 @@ class Owners:
 
 def _number(name: object) -> int | None:
     number, end, _ = name.partition(_END) if isinstance(name, str) else ("", "", "")
-    return int(number) if end and number.isdecimal() and number.isascii() else None
+    is_ours = bool(end) and len(number) <= _DIGITS and number.isdecimal() and number.isascii()
+    return int(number) if is_ours else None

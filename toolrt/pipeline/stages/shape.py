@@ -104,15 +104,14 @@ class Shape:
         return self.failure(invocation, outcome)
 
     async def kept(self, invocation: Invocation, result: ToolResult) -> ToolResult:
-        """The result of a call with more than fits into it, once that is kept; where it cannot be,
-        the result says so and names no handle.
+        """The result of a call with more than fits into it, once that is kept, which takes time;
+        where it cannot be, the result says so and names no handle.
         """
         oversize: Oversize = invocation.oversize
         invocation.oversize = None
         kept = self.spills.keep(invocation.call_id, self.name, invocation.caller, oversize)
-        if await kept:
-            return result
-        return without_handle(result, oversize.handle)
+        result = result if await kept else without_handle(result, oversize.handle)
+        return result._replace(time_s=self.monotonic() - invocation.started)
 
     def failure(self, invocation: Invocation, failure: Failure) -> ToolResult:
         rules = self.entry.path_rules
