@@ -1,13 +1,20 @@
 """The process that keeps workers: what it is told in any moment of theirs comes to its end."""
 
 import os
-import signal
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
+import pytest
+from click.testing import CliRunner
+from served import FILES
+
+from toolrt.faces.cli.main import cli
+from toolrt.testing import write_files
+
 ROOT = Path(__file__).resolve().parents[2]
-KEPT = '''
+KEPT = """
 import os, signal, sys, time
 from toolrt.faces.cli.workers import READY, Keeper
 
@@ -21,12 +28,12 @@ def work(number, line):
         os.write(1, b"told %b\\n" % line.recv(64))
 
 
-keeper = Keeper(work, 2)
-'''
+keeper = Keeper(work, 3)
+"""
 
 
 def kept(how: str) -> tuple[int, str]:
-    """The status of a keeper of two workers, and what was written until its end."""
+    """The status of a keeper of three workers, and what was written until its end."""
     script = KEPT + how + "\nsys.exit(keeper.run())\n"
     done = subprocess.run(
         [sys.executable, "-c", script],
@@ -40,7 +47,9 @@ def test_a_worker_that_starts_hears_of_a_reload_once_it_has_started() -> None:
     status, written = kept("""
 def starting(number):
     if number == 1:
+        time.sleep(0.2)
         os.kill(os.getppid(), signal.SIGHUP)
+        os.kill(os.getpid(), signal.SIGHUP)
         time.sleep(0.5)
         os.write(1, b"started\\n")
         signal.signal(signal.SIGALRM, lambda *_: os.kill(os.getppid(), signal.SIGTERM))
@@ -81,7 +90,7 @@ def starting(number):
 def work(number, line):
     line.send(READY)
     starting(number)
-    if len(starts) == 3:
+    if len(starts) == 4:
         os.write(1, b"another\\n")
         os.kill(os.getppid(), signal.SIGTERM)
     for _ in range(2000):
@@ -97,3 +106,16 @@ keeper.work = work
 
     assert "another" in written
     assert status == 0
+
+
+@pytest.mark.parametrize("folder", ["x" * 120, "nothing"])
+def test_workers_that_can_have_no_sockets_are_told_so(tmp_path, monkeypatch, folder) -> None:
+    project = write_files(tmp_path / "project", FILES)
+    (tmp_path / ("x" * 120)).mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / folder))
+    serve = ["-p", str(project), "serve", "--port", "0", "--workers", "2"]
+    said = CliRunner().invoke(cli, serve)
+
+    assert said.exit_code == 1
+    assert "workers cannot have sockets of their own" in said.stderr
+    assert "TMPDIR" in said.stderr

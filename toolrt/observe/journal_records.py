@@ -230,12 +230,7 @@ def _entries(row: _Row) -> list[dict[str, Any]]:
             {**entry, "kind": str(entry["kind"]), "at": float(entry["at"]), **place}
             for entry in found
         ]
-    except (
-        ValueError,
-        TypeError,
-        LookupError,
-        OverflowError,
-    ):  # somebody edited it: `verify` tells
+    except (ValueError, TypeError, LookupError, OverflowError):  # edited: `verify` tells of it
         return [{"kind": "unreadable", "at": row.at, **place}]
 
 

@@ -47,6 +47,7 @@ from toolrt.stores.base import Session, StoreError
 from toolrt.stores.grants import Grant, check_new, revoke
 from toolrt.stores.grants import get as grant_get
 from toolrt.stores.grants import listed as grants_listed
+from toolrt.stores.grants import living
 from toolrt.stores.moments import Moment
 
 T = TypeVar("T")
@@ -234,6 +235,12 @@ class Approvals:
         """Standing yeses, the latest first."""
         whose = self._whose
         found = await self._database.read(lambda session: grants_listed(session, limit, whose))
+        return [masked_grant(each, self._gateway.masked) for each in found]
+
+    async def live_grants(self, limit: int = 100) -> Sequence[Grant]:
+        """The same, those alone that still let calls through."""
+        whose, now = self._whose, self._questions.moments.now()
+        found = await self._database.read(lambda session: living(session, now, limit, whose))
         return [masked_grant(each, self._gateway.masked) for each in found]
 
     async def grant_of(self, record: Approval) -> Grant | None:

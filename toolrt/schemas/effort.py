@@ -6,7 +6,7 @@ each level do, and a long text or number as many of them.
 """
 
 from collections.abc import Iterator, Mapping
-from itertools import chain, islice
+from itertools import chain
 from typing import Any, Final
 
 from toolrt.schemas.plain import MAX_DEPTH, MAX_VALUES
@@ -21,6 +21,7 @@ _MORE_MEMBERS = ("contains", "unevaluatedItems", "unevaluatedProperties")
 
 MANY_VALUES: Final = f"more than {MAX_VALUES:,} values"
 LONG_NUMBERS: Final = "too many numbers of hundreds of digits"
+_SCALARS = frozenset({str, int, float, bool, type(None)})
 _SHORT_BITS = 64
 _MOST_LONG = 2**32
 """Sum of the squares of the lengths of long numbers, in bits: comparing two of the longest ones, as
@@ -145,15 +146,26 @@ def excess(value: Any) -> str | None:
     """
     count, long, parts = 0, 0, [value]
     for _ in range(MAX_DEPTH + 1):
-        lengths = (each.bit_length() for each in parts if type(each) is int)
-        long += sum(bits * bits for bits in lengths if bits > _SHORT_BITS)
-        if not parts or count > MAX_VALUES or long > _MOST_LONG:
-            break
-        parts = list(islice(chain.from_iterable(map(_inside, parts)), MAX_VALUES + 1))
+        numbers = [each.bit_length() for each in parts if type(each) is int]
+        if numbers and max(numbers) > _SHORT_BITS:
+            long += sum(bits * bits for bits in numbers if bits > _SHORT_BITS)
+        parts = _all_inside([each for each in parts if type(each) not in _SCALARS])
         count += len(parts)
-    if count > MAX_VALUES:
-        return MANY_VALUES
-    return LONG_NUMBERS if long > _MOST_LONG else None
+        if count > MAX_VALUES or long > _MOST_LONG:
+            return MANY_VALUES if count > MAX_VALUES else LONG_NUMBERS
+        if not parts:
+            break
+    return None
+
+
+def _all_inside(parts: list[Any]) -> list[Any]:
+    """What is in all of them, until that is too much."""
+    found: list[Any] = []
+    for part in parts:
+        found += _inside(part)
+        if len(found) > MAX_VALUES:
+            break
+    return found
 
 
 def _heft(value: Any) -> int:
@@ -173,6 +185,8 @@ def _repeated(parts: list[Any]) -> int:
 def _inside(value: Any) -> Any:
     """What is in a value, whatever its type says of it: that is code of its author."""
     kind = type(value)
+    if kind is list:
+        return value
     if issubclass(kind, dict):
         return dict.values(value)
     if issubclass(kind, list):

@@ -248,10 +248,24 @@ def given_with(session: Session, approval_id: str) -> list[Grant]:
 
 def listed(session: Session, limit: int = 100, whose: Reach | None = None) -> list[Grant]:
     """Grants within reach, the latest first, those that are over included."""
+    return _listed(session, limit, whose, Condition("TRUE", ()))
+
+
+def living(
+    session: Session, moment: Moment, limit: int = 100, whose: Reach | None = None
+) -> list[Grant]:
+    """The same without those that are over, however many of these came later."""
+    return _listed(session, limit, whose, in_force(looked_at(session, moment)))
+
+
+def _listed(
+    session: Session, limit: int, whose: Reach | None, which: Condition
+) -> list[Grant]:
     among = within(whose)
     check_limit(limit)
-    sql = f"{_SELECT} WHERE {among.sql} ORDER BY created_wall DESC, id LIMIT ?"
-    return [_read(row) for row in session.rows(sql, *among.parameters, limit)]
+    sql = f"{_SELECT} WHERE {among.sql} AND {which.sql} ORDER BY created_wall DESC, id LIMIT ?"
+    found = session.rows(sql, *among.parameters, *which.parameters, limit)
+    return [_read(row) for row in found]
 
 
 def shown_pattern(grant: Grant) -> dict[str, str | None]:

@@ -52,6 +52,22 @@ async def test_a11_a_standing_yes_is_listed_lets_calls_through_and_is_ended() ->
     assert [each["id"] for each in whole] == [grant["id"]]
 
 
+async def test_what_stands_is_listed_however_many_that_are_over_came_later() -> None:
+    async with served(KNOWN) as server:
+        grant = await granted(server)
+        for each in ("bob", "eve", "tom"):
+            asked = (await server.call("t.pay", "bot-key", to=each, amount=3)).json()
+            path = f"/v1/approvals/{asked['pause']['approval_id']}/decision"
+            await server.post(path, {"decision": "approve", "for": "1h"}, "ann-key")
+            later = (await server.get("/v1/grants?limit=1", "ann-key")).json()["grants"][0]["id"]
+            await server.post(f"/v1/grants/{later}/revoke", {}, "ann-key")
+        live = (await server.get("/v1/grants?limit=2", "ann-key")).json()["grants"]
+        whole = (await server.get("/v1/grants?limit=2&state=all", "ann-key")).json()["grants"]
+
+    assert [each["id"] for each in live] == [grant["id"]]
+    assert [each["state"] for each in whole] == ["revoked", "revoked"]
+
+
 async def test_grants_are_for_whose_calls_they_are_and_ended_by_who_may_approve() -> None:
     async with served(KNOWN) as server:
         grant = await granted(server)

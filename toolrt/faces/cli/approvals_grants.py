@@ -39,13 +39,13 @@ async def _grants(desk: Desk, *, has_all: bool) -> Exit:
     from toolrt.faces.cli.approvals_text import grant_row  # noqa: PLC0415 - as above
 
     now = desk.now
-    found = [(each, grant_document(each, now)) for each in await desk.approvals.grants()]
-    kept = [(each, made) for each, made in found if has_all or made["state"] == "live"]
-    documents = [made for _, made in kept]
+    listing = desk.approvals.grants if has_all else desk.approvals.live_grants
+    kept = await listing()
+    documents = [grant_document(each, now) for each in kept]
     screen = desk.settings.screen
     screen.show(
         {"schema": SCHEMA, "grants": documents},
-        lambda: "\n".join(aligned([grant_row(each, now) for each, _ in kept])),
+        lambda: "\n".join(aligned([grant_row(each, now) for each in kept])),
         documents,
     )
     if not kept:

@@ -7,6 +7,7 @@ import secrets
 import socket
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -167,7 +168,8 @@ def _keep(opened: Opened, settings: "Settings", tell: OnStart) -> Exit:
     from toolrt.faces.cli.main import ending  # noqa: PLC0415 - it has this verb in its table
     from toolrt.faces.cli.workers import READY, Keeper, joined  # noqa: PLC0415 - most have one process
 
-    with besides(opened.plan.workers) as sockets:
+    with ExitStack() as made:
+        sockets = _sockets(made, opened.plan, settings)
         paths = tuple(each.getsockname() for each in sockets)
 
         def work(number: int, line: socket.socket) -> int:
@@ -182,6 +184,20 @@ def _keep(opened: Opened, settings: "Settings", tell: OnStart) -> Exit:
             return ending(lambda: _run(opened, quiet, started, beside), sys.argv[1:])
 
         return Exit(Keeper(work, opened.plan.workers).run())
+
+
+def _sockets(made: ExitStack, plan: Plan, settings: "Settings") -> list[socket.socket]:
+    """Those of the workers. Raises Stop where they are not to be had."""
+    try:
+        return made.enter_context(besides(plan.workers))
+    except OSError as error:
+        raise Stop(
+            Exit.TOOL_FAILED,
+            f"workers cannot have sockets of their own: {(error.strerror or str(error)).lower()}",
+            code="unavailable",
+            hint="TMPDIR names a folder for them, with a short path",
+            next_=settings.command("serve --workers 1"),
+        ) from error
 
 
 def _silent(screen: "Screen") -> "Screen":

@@ -64,20 +64,28 @@ class Keeper:
         return self.status
 
     def _start(self, number: int) -> None:
-        ours, theirs = socket.socketpair()
-        pid = os.fork()
-        if pid == 0:
-            ours.close()
-            for each in self.workers.values():
-                each.line.close()
-            os._exit(self._child(number, theirs))
-        theirs.close()
-        self.workers[number] = _Worker(pid, ours)
+        """Make a worker. Signals wait until it is known here, and has none of our ways with them;
+        after one to end there are no more workers.
+        """
+        mask = signal.pthread_sigmask(signal.SIG_BLOCK, _FORWARDED)
+        if not self.is_ending:
+            ours, theirs = socket.socketpair()
+            ours.setblocking(False)  # a worker that hears nothing holds up nobody
+            pid = os.fork()
+            if pid == 0:
+                ours.close()
+                for each in self.workers.values():
+                    each.line.close()
+                os._exit(self._child(number, theirs, mask))
+            theirs.close()
+            self.workers[number] = _Worker(pid, ours)
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
 
-    def _child(self, number: int, line: socket.socket) -> int:
+    def _child(self, number: int, line: socket.socket, mask: set[signal.Signals]) -> int:
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # ^C reaches all; the keeper says TERM
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
-        signal.signal(signal.SIGHUP, signal.SIG_DFL)
+        signal.signal(signal.SIGHUP, _nothing)  # what it starts with is not older
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
         try:
             return self.work(number, line)
         finally:
@@ -131,6 +139,10 @@ class Keeper:
         self.is_ending = self.is_ending or number != signal.SIGHUP
         told = signal.SIGTERM if number == signal.SIGINT else number
         for each in self.workers.values():
+            if told == signal.SIGHUP and not each.is_ready:
+                with suppress(OSError):
+                    each.line.send(RELOAD)  # it hears of it once it has started
+                continue
             with suppress(ProcessLookupError):
                 os.kill(each.pid, told)
 
@@ -145,6 +157,10 @@ class Keeper:
         finally:
             for number, usual in before.items():
                 signal.signal(number, usual)
+
+
+def _nothing(_number: int, _frame: object) -> None:
+    """What a worker does with a signal before it has started."""
 
 
 def joined(site: "Site", line: socket.socket) -> None:

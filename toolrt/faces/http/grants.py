@@ -36,10 +36,10 @@ def routes(site: Site) -> list[Route]:
     async def listed(request: Request) -> Response:
         caller = known_caller(request, "looking at grants")
         query = asked(GrantsQuery, request.query_params)
-        found = await approvals_of(site, caller).grants(query.limit)
-        documents = [told(each, caller) for each in found]
-        shown = [each for each in documents if query.state == "all" or each["state"] == "live"]
-        return json_response({"schema": SCHEMA, "grants": shown})
+        approvals = approvals_of(site, caller)
+        listing = approvals.grants if query.state == "all" else approvals.live_grants
+        found = await listing(query.limit)
+        return json_response({"schema": SCHEMA, "grants": [told(each, caller) for each in found]})
 
     async def revoked(request: Request) -> Response:
         caller = rightful_caller(request, "approve", "ending a grant")

@@ -2,10 +2,13 @@
 
 import json
 from collections.abc import Mapping
+from functools import cache
 from http import HTTPStatus
+from operator import is_
 from typing import Any, Final
 
 from pydantic import BaseModel
+from pydantic_core import to_json
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
@@ -25,7 +28,6 @@ from toolrt.faces.http.bodies import (
     TurnBody,
     WaitQuery,
 )
-from toolrt.faces.http.documents import json_response
 from toolrt.faces.http.looking import seen_tools
 from toolrt.faces.http.openapi_shapes import SCHEMAS
 from toolrt.faces.http.site import Site, caller_of
@@ -49,11 +51,16 @@ _TEXT: Final = "text/plain"
 
 
 def routes(site: Site) -> list[Route]:
-    """The description, made for each caller."""
+    """The description, made anew for who sees other tools than who asked last."""
+    seen: list[ToolEntry] = []
+    written = b""
 
     async def described(request: Request) -> Response:
+        nonlocal seen, written
         tools = [each.entry for each in seen_tools(site.runtime, caller_of(request))]
-        return json_response(openapi(tools, site.access.starting.url))
+        if not written or len(tools) != len(seen) or not all(map(is_, tools, seen)):
+            seen, written = tools, to_json(openapi(tools, site.access.starting.url))
+        return Response(written, media_type="application/json")
 
     return [Route("/openapi.json", described)]
 
@@ -61,7 +68,7 @@ def routes(site: Site) -> list[Route]:
 def openapi(tools: list[ToolEntry], url: str) -> dict[str, Any]:
     """OpenAPI 3.1 of a server with these tools."""
     schemas = dict(SCHEMAS)
-    paths = _fixed()
+    paths = dict(_fixed())
     for entry in tools:
         schemas[_name(entry)] = _rooted(entry.input_schema, _COMPONENTS + _name(entry))
         paths[f"/v1/tools/{entry.name}/call"] = {"post": _of_tool(entry)}
@@ -108,6 +115,7 @@ def _of_tool(entry: ToolEntry) -> dict[str, Any]:
     }
 
 
+@cache
 def _fixed() -> dict[str, Any]:
     """What every server has."""
     decision = _operation("decide", "Approval", 404, 409, 415, body=DecisionBody, on=[_ID])
@@ -194,6 +202,7 @@ def _json_of(shape: str) -> dict[str, Any]:
     return {"content": {"application/json": {"schema": {"$ref": _COMPONENTS + shape}}}}
 
 
+@cache
 def _query(model: type[BaseModel]) -> list[dict[str, Any]]:
     """The parameters that `model` reads."""
     properties = model.model_json_schema()["properties"]
