@@ -183,6 +183,23 @@ async def test_a_list_shows_all_grants_the_latest_first(desk):
     assert [each.id for each in found] == ["b", "a"]
 
 
+async def test_a_list_of_what_stands_leaves_out_what_is_over_before_it_is_cut(desk):
+    await desk.grant(id="a")
+    await desk.grant(id="b", max_uses=1)
+    for each in "cd":
+        desk.moments.advance(1)
+        await desk.grant(id=each, ttl_s=5)
+    await desk.revoke("d")
+    now = desk.moments.now()
+    stand = await desk.database.read(lambda session: grants.listed(session, 3, None, now))
+    desk.moments.advance(60)
+    later = desk.moments.now()
+    first = await desk.database.read(lambda session: grants.listed(session, 1, None, later))
+
+    assert [each.id for each in stand] == ["c", "a", "b"]
+    assert [each.id for each in first] == ["a"]
+
+
 @pytest.mark.parametrize(
     "terms",
     [

@@ -47,7 +47,6 @@ from toolrt.stores.base import Session, StoreError
 from toolrt.stores.grants import Grant, check_new, revoke
 from toolrt.stores.grants import get as grant_get
 from toolrt.stores.grants import listed as grants_listed
-from toolrt.stores.grants import living
 from toolrt.stores.moments import Moment
 
 T = TypeVar("T")
@@ -231,16 +230,10 @@ class Approvals:
         by = self._decider(by, record.tenant)
         return await resolved(self._gateway, self._questions, record, by, state)
 
-    async def grants(self, limit: int = 100) -> Sequence[Grant]:
-        """Standing yeses, the latest first."""
+    async def grants(self, limit: int = 100, now: Moment | None = None) -> Sequence[Grant]:
+        """Standing yeses, the latest first; with `now`, those alone that are not over by then."""
         whose = self._whose
-        found = await self._database.read(lambda session: grants_listed(session, limit, whose))
-        return [masked_grant(each, self._gateway.masked) for each in found]
-
-    async def live_grants(self, limit: int = 100) -> Sequence[Grant]:
-        """The same, those alone that still let calls through."""
-        whose, now = self._whose, self._questions.moments.now()
-        found = await self._database.read(lambda session: living(session, now, limit, whose))
+        found = await self._database.read(lambda session: grants_listed(session, limit, whose, now))
         return [masked_grant(each, self._gateway.masked) for each in found]
 
     async def grant_of(self, record: Approval) -> Grant | None:

@@ -20,7 +20,16 @@ from toolrt.stores.approval_votes import is_genuine, judge, votes_on
 from toolrt.stores.approvals import new_id, within
 from toolrt.stores.asked_for import check_limit, id_of, shown
 from toolrt.stores.base import Audit, Row, Session, no_audit
-from toolrt.stores.moments import Condition, Moment, ahead, columns, moment_of, settled, values
+from toolrt.stores.moments import (
+    Condition,
+    Moment,
+    ahead,
+    columns,
+    looked_at,
+    moment_of,
+    settled,
+    values,
+)
 
 LONGEST_S = 24 * 3600.0
 MOST_USES = 1_000_000
@@ -246,23 +255,14 @@ def given_with(session: Session, approval_id: str) -> list[Grant]:
     return [_read(row) for row in session.rows(sql, approval_id)]
 
 
-def listed(session: Session, limit: int = 100, whose: Reach | None = None) -> list[Grant]:
-    """Grants within reach, the latest first, those that are over included."""
-    return _listed(session, limit, whose, Condition("TRUE", ()))
-
-
-def living(
-    session: Session, moment: Moment, limit: int = 100, whose: Reach | None = None
+def listed(
+    session: Session, limit: int = 100, whose: Reach | None = None, now: Moment | None = None
 ) -> list[Grant]:
-    """The same without those that are over, however many of these came later."""
-    return _listed(session, limit, whose, in_force(looked_at(session, moment)))
-
-
-def _listed(
-    session: Session, limit: int, whose: Reach | None, which: Condition
-) -> list[Grant]:
-    among = within(whose)
+    """Grants within reach, the latest first; with `now`, those alone that are not over by then."""
     check_limit(limit)
+    among, which = within(whose), Condition("TRUE", ())
+    if now is not None:
+        which = in_force(looked_at(session, now))
     sql = f"{_SELECT} WHERE {among.sql} AND {which.sql} ORDER BY created_wall DESC, id LIMIT ?"
     found = session.rows(sql, *among.parameters, *which.parameters, limit)
     return [_read(row) for row in found]

@@ -373,6 +373,34 @@ async def test_keys_are_fetched_once_and_unknown_ones_do_not_make_us_ask_again(
     assert asked == 1
 
 
+async def test_who_goes_while_keys_are_fetched_takes_them_from_nobody(signing: Any) -> None:
+    key, keys = signing
+    asked, goes_on = asyncio.Event(), asyncio.Event()
+    body = json.dumps(keys).encode()
+
+    async def late(_reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        asked.set()
+        await goes_on.wait()
+        writer.write(b"HTTP/1.0 200 OK\r\n\r\n" + body)
+        writer.close()
+
+    async with await asyncio.start_server(late, "127.0.0.1", 0) as issuer:
+        port = issuer.sockets[0].getsockname()[1]
+        files = {**FILES, "toolrt.yaml": project_of(f"http://127.0.0.1:{port}/jwks", ZOE)}
+        async with served(files, is_local=False) as server:
+            _, writer = await asyncio.open_connection("127.0.0.1", server.port)
+            proof = token(key, kid="nobody's").encode()
+            writer.write(b"GET /v1/tools HTTP/1.1\r\nHost: localhost\r\n")
+            writer.write(b"Authorization: Bearer %b\r\n\r\n" % proof)
+            await asyncio.wait_for(asked.wait(), 5)
+            writer.close()
+            await asyncio.sleep(0.1)
+            goes_on.set()
+            reply = await server.get("/v1/tools", token(key))
+
+    assert reply.status_code == 200
+
+
 async def test_an_issuer_that_does_not_answer_is_503(signing: Any) -> None:
     key, _ = signing
     files = {**FILES, "toolrt.yaml": project_of("http://127.0.0.1:9/jwks", ZOE)}

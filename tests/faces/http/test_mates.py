@@ -229,6 +229,18 @@ async def test_who_asked_a_worker_that_ends_hears_that_it_may_have_done_it(begun
     assert b"may have taken effect" in sent[1]["body"]
 
 
+async def test_what_one_worker_reloads_is_in_force_in_all_once_it_is_answered(folder):
+    project, who = mcp_project(folder), {"authorization": f"Bearer {START_KEY}"}
+    more = "tools: {more: {description: More., command: [/bin/true], effect: read}}"
+    async with workers(project, 3) as urls, httpx.AsyncClient(headers=who) as admin:
+        (folder / "tools.d" / "more.yaml").write_text(more)
+        answer = await admin.post(f"{urls[1]}/v1/reload", json={})
+        seen = [(await admin.get(f"{url}/v1/tools/more")).status_code for url in urls]
+
+    assert answer.status_code == 200
+    assert seen == [200, 200, 200]
+
+
 async def test_who_logs_out_at_one_worker_is_outside_at_all(folder):
     async with workers(mcp_project(folder)) as (one, two), httpx.AsyncClient() as browser:
         page = (await browser.get(f"{one}/login")).text

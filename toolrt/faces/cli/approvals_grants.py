@@ -39,8 +39,7 @@ async def _grants(desk: Desk, *, has_all: bool) -> Exit:
     from toolrt.faces.cli.approvals_text import grant_row  # noqa: PLC0415 - as above
 
     now = desk.now
-    listing = desk.approvals.grants if has_all else desk.approvals.live_grants
-    kept = await listing()
+    kept = await desk.approvals.grants(now=None if has_all else now)
     documents = [grant_document(each, now) for each in kept]
     screen = desk.settings.screen
     screen.show(

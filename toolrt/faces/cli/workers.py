@@ -81,7 +81,7 @@ class Keeper:
             self.workers[number] = _Worker(pid, ours)
         signal.pthread_sigmask(signal.SIG_SETMASK, mask)
 
-    def _child(self, number: int, line: socket.socket, mask: set[signal.Signals]) -> int:
+    def _child(self, number: int, line: socket.socket, mask: set[int | signal.Signals]) -> int:
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # ^C reaches all; the keeper says TERM
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
         signal.signal(signal.SIGHUP, _nothing)  # what it starts with is not older

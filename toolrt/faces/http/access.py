@@ -16,6 +16,7 @@ from toolrt.core.errors import ProjectError
 from toolrt.core.hosts import reached
 from toolrt.core.redaction import Secret
 from toolrt.faces.http.brake import Brake
+from toolrt.faces.http.calling import ending
 from toolrt.faces.http.problems import ProblemError, forbidden, unauthorized
 from toolrt.faces.http.wire import Head, Scope
 from toolrt.manifest.project import Identity, Jwt, ProjectFile
@@ -73,15 +74,15 @@ class Access:
         """The page on which people decide about an approval."""
         return f"{self.starting.url}/approvals/{approval_id}"
 
-    async def caller(self, head: Head, address: str | None = None) -> Caller:
+    async def caller(self, head: Head, scope: Scope | None = None) -> Caller:
         """Who sends this, or somebody anonymous. Raises ProblemError for who may not even ask.
 
-        From an `address`, few wrong keys are taken at a time.
+        With the `scope` of a request, few wrong keys are taken at a time from where it comes.
         """
         known = self.known(head)
         if known is not None:
             return known
-        return self._whole(await self._proven(head[b"authorization"], address), head)
+        return self._whole(await self._proven(head[b"authorization"], scope), head)
 
     def known(self, head: Head) -> Caller | None:
         """The same, where it needs no looking up; else None."""
@@ -104,9 +105,9 @@ class Access:
         is_same = (now.principal, now.tenant) == (caller.principal, caller.tenant)
         return is_same and now.may >= caller.may
 
-    async def of_key(self, key: str, address: str) -> Known:
+    async def of_key(self, key: str, scope: Scope) -> Known:
         """Who logs in with a key or a token. Raises ProblemError."""
-        return await self._proven(b"Bearer " + key.strip().encode(), address)
+        return await self._proven(b"Bearer " + key.strip().encode(), scope)
 
     def still(self, proof: str) -> Caller | None:
         """Who logged in with that proof before, as they are known now; None where they are not."""
@@ -151,13 +152,14 @@ class Access:
             raise ProjectError(message, hint="pip install 'toolrt[jwt]'") from error
         self._tokens = Tokens(jwt, self._runtime.project)
 
-    async def _proven(self, proof: bytes, address: str | None) -> Known:
+    async def _proven(self, proof: bytes, scope: Scope | None) -> Known:
         scheme, _, key = proof.partition(b" ")
         key = key.strip()
         if scheme.lower() != b"bearer" or not key:
             raise unauthorized("only bearer keys are taken", _HINT, "invalid_request")
-        if address is not None:
-            await self.brake.hold(address)
+        if scope is not None:
+            with ending(scope):
+                await self.brake.hold(address_of(scope))
         hash_ = _hash(key)
         caller = self._keys.get(hash_)
         if caller is not None:
@@ -165,8 +167,8 @@ class Access:
         elif self._tokens is not None and _is_token(key):
             known = await self._of_token(self._tokens, key)
         else:
-            if address is not None:
-                self.brake.check(address)
+            if scope is not None:
+                self.brake.check(address_of(scope))
             raise unauthorized("nobody has this key", _HINT, "invalid_token")
         if not known.caller.may:
             raise forbidden(

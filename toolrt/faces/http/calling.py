@@ -134,7 +134,7 @@ def ends(runtime: "Runtime", scope: Scope) -> bool:
 
 @contextmanager
 def ending(scope: Scope) -> Iterator[None]:
-    """While something runs that ends with its connection, before it is known what is asked."""
+    """While something is waited for that nobody needs whose connection has gone."""
     scope[CALL] = always
     try:
         yield

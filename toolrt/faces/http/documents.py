@@ -9,7 +9,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from toolrt.core.errors import CallError
-from toolrt.faces.http.problems import MEDIA, ProblemError
+from toolrt.faces.http.problems import MEDIA, ProblemError, bug
 from toolrt.stores.base import StoreError
 
 _WHAT = {
@@ -66,10 +66,17 @@ async def _of_http(_request: Request, error: Exception) -> Response:
     )
 
 
+async def _of_bug(_request: Request, error: Exception) -> Response:
+    """It goes on to the door, which logs it."""
+    del error
+    return problem_response(bug())
+
+
 HANDLERS: Mapping[Any, Callable[[Request, Exception], Any]] = {
     ProblemError: _of_problem,
     CallError: _of_call,
     StoreError: _of_store,
     HTTPException: _of_http,
+    Exception: _of_bug,
 }
 """What each kind of exception of a route is answered with."""

@@ -11,16 +11,14 @@ from typing import TYPE_CHECKING, Final
 from urllib.parse import unquote
 
 from toolrt.core import logs
-from toolrt.faces.http.access import address_of
-from toolrt.faces.http.calling import GONE, Calling, ending
+from toolrt.faces.http.calling import GONE, Calling
 from toolrt.faces.http.guards import Guards, check_json, head_of
 from toolrt.faces.http.health import PROBES
-from toolrt.faces.http.problems import ProblemError
+from toolrt.faces.http.problems import ProblemError, bug
 from toolrt.faces.http.site import CALLER, HEAD
 from toolrt.faces.http.wire import MOST_READ_AWAY, ClientGoneError, is_mcp, read_away, refuse
 
 if TYPE_CHECKING:
-    from toolrt.core.calls import Caller
     from toolrt.faces.http.site import Site
     from toolrt.faces.http.wire import App, Head, Receive, Scope, Send
     from toolrt.reloading.outcome import Reload
@@ -60,7 +58,7 @@ class Door:
                 await self._otherwise(scope, receive, send, head, path)
                 return
             self._guards.check("POST", head)
-            caller = self._access.known(head) or await self._caller(scope, head)
+            caller = self._access.known(head) or await self._access.caller(head, scope)
             if not is_call:
                 scope[CALLER], scope[HEAD] = caller, head
                 await self._mcp(scope, receive, send)
@@ -82,9 +80,7 @@ class Door:
                 await _told_end(scope, send)
         except Exception:  # noqa: BLE001 - the last ring of a request: a bug ends it, not the server
             logs.BUGS.exception("a bug ended a request to %s", scope["path"])
-            hint = "this is a bug of toolrt; the operator's log has the details"
-            bug = ProblemError(500, "internal", "toolrt failed inside", hint=hint)
-            await _told_last(scope, send, bug)
+            await _told_last(scope, send, bug())
 
     async def _otherwise(
         self, scope: "Scope", receive: "Receive", send: "Send", head: "Head", path: bytes
@@ -98,7 +94,7 @@ class Door:
         if _is_page(path):
             await self._rest(scope, receive, send)
             return
-        scope[CALLER] = self._access.known(head) or await self._caller(scope, head)
+        scope[CALLER] = await self._access.caller(head, scope)
         if is_mcp(path):
             named = path[len(_MCP) + 1 :].removesuffix(b"/").decode("ascii")
             scope[TOOLSET] = unquote(named) or None
@@ -107,11 +103,6 @@ class Door:
         if scope["method"] == "POST":
             check_json(head)
         await self._rest(scope, receive, send)
-
-    async def _caller(self, scope: "Scope", head: "Head") -> "Caller":
-        """Who sends a request whose credential has to be looked up, which may take a while."""
-        with ending(scope):
-            return await self._access.caller(head, address_of(scope))
 
     def _guarding(self) -> Guards:
         """The guards of the generation in force."""

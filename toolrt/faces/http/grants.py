@@ -36,9 +36,8 @@ def routes(site: Site) -> list[Route]:
     async def listed(request: Request) -> Response:
         caller = known_caller(request, "looking at grants")
         query = asked(GrantsQuery, request.query_params)
-        approvals = approvals_of(site, caller)
-        listing = approvals.grants if query.state == "all" else approvals.live_grants
-        found = await listing(query.limit)
+        now = None if query.state == "all" else _MOMENTS.now()
+        found = await approvals_of(site, caller).grants(query.limit, now)
         return json_response({"schema": SCHEMA, "grants": [told(each, caller) for each in found]})
 
     async def revoked(request: Request) -> Response:

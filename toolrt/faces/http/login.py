@@ -14,11 +14,9 @@ from starlette.routing import Route
 
 from toolrt.core.calls import Caller
 from toolrt.core.errors import CallError
-from toolrt.faces.http.access import address_of
 from toolrt.faces.http.approvals import approvals_of, decided, done
 from toolrt.faces.http.approving import decision_of, given_page, listed_page
 from toolrt.faces.http.bodies import OPEN
-from toolrt.faces.http.calling import ending
 from toolrt.faces.http.mates import is_of_mate
 from toolrt.faces.http.pages import page
 from toolrt.faces.http.problems import ProblemError, forbidden
@@ -85,9 +83,7 @@ class _Pages:
                 next_, 403, "That form was not from here, or too old. Once more:"
             )
         try:
-            with ending(request.scope):
-                key, address = form.get("key", ""), address_of(request.scope)
-                known = await self._site.access.of_key(key, address)
+            known = await self._site.access.of_key(form.get("key", ""), request.scope)
         except ProblemError as problem:
             return self._login_again(next_, problem)
         if not known.proof:

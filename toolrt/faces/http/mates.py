@@ -54,12 +54,11 @@ class Mates:
         if not answering.cancelled():
             answering.result()
 
-    async def tell(self, scope: Scope, body: bytes) -> None:
-        """Send all others the same request, whatever they answer to it."""
+    async def tell(self, scope: Scope, body: bytes, patience_s: float = _PATIENCE_S) -> bool:
+        """Send all others the same request; whether each has answered in time, whatever it was."""
         others = [path for number, path in enumerate(self.paths) if number != self.number]
-        async with asyncio.TaskGroup() as group:
-            for path in others:
-                group.create_task(_told(path, _request(scope, body)))
+        request = _request(scope, body)
+        return all(await asyncio.gather(*(_told(path, request, patience_s) for path in others)))
 
 
 @contextmanager
@@ -181,15 +180,16 @@ async def _chunks(reader: asyncio.StreamReader) -> AsyncIterator[bytes]:
         yield (await reader.readexactly(size + 2))[:-2]
 
 
-async def _told(path: str, request: bytes) -> None:
+async def _told(path: str, request: bytes, patience_s: float) -> bool:
     with suppress(OSError, TimeoutError):
-        async with asyncio.timeout(_PATIENCE_S):
+        async with asyncio.timeout(patience_s):
             reader, writer = await asyncio.open_unix_connection(path)
             try:
                 writer.write(request)
-                await reader.read()
+                return bool(await reader.read())
             finally:
                 writer.close()
+    return False
 
 
 def _ended_before() -> ProblemError:

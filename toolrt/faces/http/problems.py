@@ -123,6 +123,12 @@ def refused(result: ToolResult) -> ProblemError | None:
     return of_failure(failure, call_id=result.call_id, tool=result.tool)
 
 
+def bug() -> ProblemError:
+    """What a request is answered with that fails inside, whatever it was."""
+    hint = "this is a bug of toolrt; the operator's log has the details"
+    return ProblemError(500, "internal", "toolrt failed inside", hint=hint)
+
+
 def unauthorized(message: str, hint: str, error: str = "") -> ProblemError:
     """Nobody knows who this is; `error` is the word of RFC 6750 for what was wrong."""
     said = f'Bearer realm="toolrt", error="{error}"' if error else 'Bearer realm="toolrt"'

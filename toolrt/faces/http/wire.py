@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, MutableMapping
+from math import isinf
 from typing import Any, Final
 
 from pydantic_core import from_json
@@ -143,17 +144,25 @@ def _quick(body: bytes) -> Any:
         return None
     try:
         value = from_json(body, allow_inf_nan=False)
+        count = _names(value)
     except ValueError:
         return None
-    return value if _names(value) == body.count(b":") else None
+    return value if count == body.count(b":") else None
 
 
 def _names(value: Any) -> int:
-    """How many names the objects in `value` have."""
+    """How many names the objects in `value` have. Raises ValueError for a number without an end, as
+    one that was too large for a float has none.
+    """
     if type(value) is dict:
         count = len(value)
         for item in value.values():
-            if type(item) is dict or type(item) is list:
+            kind = type(item)
+            if kind is dict or kind is list or kind is float:
                 count += _names(item)
         return count
-    return sum(map(_names, value)) if type(value) is list else 0
+    if type(value) is list:
+        return sum(map(_names, value))
+    if type(value) is float and isinf(value):
+        raise ValueError
+    return 0
