@@ -19,6 +19,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 SCHEMATHESIS := $(VENV)/schemathesis/bin/st
+FASTMCP := $(VENV)/fastmcp/.ready
 WORKERS ?= 3
 SOAK ?= 1
 SEED ?= 20
@@ -44,10 +45,16 @@ $(SCHEMATHESIS): $(READY)
 	@$(BIN)/python -m venv --clear $(VENV)/schemathesis
 	@$(VENV)/schemathesis/bin/python -m pip install --quiet --quiet --disable-pip-version-check 'schemathesis==4.32.5'
 
+# Apart from .venv, as it brings versions of its own.
+$(FASTMCP): $(READY)
+	@$(BIN)/python -m venv --clear $(VENV)/fastmcp
+	@$(VENV)/fastmcp/bin/python -m pip install --quiet --quiet --disable-pip-version-check 'fastmcp==4.2.3'
+	@touch $@
+
 demo: $(READY)
 	@$(BIN)/python examples/demo.py
 
-check: $(READY) $(SCHEMATHESIS)
+check: $(READY) $(SCHEMATHESIS) $(FASTMCP)
 	@echo '== format'
 	@$(BIN)/ruff format --check --quiet .
 	@echo '== lint'

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 HERE = Path(__file__).parent
-CASES = ("call", "decide", "http", "command", "load", "help")
+CASES = ("call", "plan", "decide", "http", "command", "mcp", "load", "normalise", "help")
 TRIES = 3
 
 

@@ -12,8 +12,8 @@ import httpx
 from toolrt.faces.http.access import Access, Starting
 from toolrt.faces.http.serving import bound, serve
 from toolrt.faces.http.site import Site
+from toolrt.opened import Runtime
 from toolrt.policy.identities import of_os_user
-from toolrt.runtime import Runtime
 from toolrt.testing import open_files
 
 START_KEY = "the-key-of-this-start"

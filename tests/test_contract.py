@@ -148,7 +148,7 @@ def test_every_dependency_is_imported_and_every_import_is_a_dependency() -> None
                 "re2": "google-re2",
                 "jsonschema_rs": "jsonschema-rs", "pydantic_core": "pydantic", "yaml": "pyyaml",
                 "typing_extensions": "typing-extensions",
-                "yarl": "aiohttp"}  # fmt: skip
+                "anyio": "mcp", "httpx2": "mcp", "mcp_types": "mcp", "yarl": "aiohttp"}  # fmt: skip
     packages |= {
         "jwt": "pyjwt",
         "opentelemetry": "opentelemetry-api",

@@ -79,9 +79,7 @@ def of_a_kind(key: str) -> bool:
 @pytest.mark.parametrize(
     ("page", "title", "keys"),
     [
-        ("manifest.md", "Later in a tools file", planned.TOOLS_FILE),
         ("manifest.md", "Later in a tool", [key for key in planned.TOOL if not of_a_kind(key)]),
-        ("manifest.md", "Later in toolrt.yaml", planned.PROJECT_FILE),
     ],
 )
 def test_every_key_that_comes_later_is_told_as_such(page: str, title: str, keys: Any) -> None:

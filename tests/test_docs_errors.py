@@ -1,8 +1,10 @@
 """docs/errors.md says which codes there are, who can act on them, and what may be tried again."""
 
 import ast
+import asyncio
 import json
 import re
+import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -12,7 +14,7 @@ import pytest
 
 from toolrt.core.errors import CODES
 from toolrt.faces.exits import MEANING
-from toolrt.testing import open_files
+from toolrt.testing import ManualClock, open_files
 
 PAGE = "errors.md"
 NOW = pages.rows(PAGE, "Codes of calls")
@@ -73,12 +75,14 @@ GET, POST = {"http": "https://a.example"}, {"http": {"url": "https://a.example",
 TRIALS: list[tuple[str, bool, dict[str, Any], Callable[[httpx.Request], httpx.Response]]] = [
     ("bad-response", True, GET, breaking_off),
     ("bad-response", False, GET, garbage),
+    ("conflict", False, GET, answering(409)),
     ("execution-failed", True, GET, answering(500)),
     ("execution-failed", True, POST, refusing),
     ("execution-failed", False, GET, answering(400)),
     ("rate-limited", True, GET, answering(429)),
     ("timeout", True, {**SLEEPS, "effect": "read"}, answering(200)),
     ("timeout", False, {**SLEEPS, "effect": "write"}, answering(200)),
+    ("unavailable", False, {"command": ["no-such-program"]}, answering(200)),
     ("unknown-outcome", False, POST, losing),
 ]
 
@@ -124,9 +128,53 @@ async def test_a_call_that_a_breaker_refuses_is_retryable() -> None:
     assert (results[1].error.code, results[1].error.retryable) == REFUSED
 
 
+RUNNING = ("conflict", True)
+"""What becomes of a call while the same one is still under way."""
+
+
+async def test_a_call_that_another_one_stands_in_the_way_of_is_retryable() -> None:
+    asked, is_let_go = asyncio.Event(), asyncio.Event()
+
+    async def answer(_: httpx.Request) -> httpx.Response:
+        asked.set()
+        await is_let_go.wait()
+        return httpx.Response(200, json={})
+
+    keyed = {"parameters": {"invoice": "string"}, "idempotency_key": "{{ invoice }}"}
+    tool = {"description": "A tool.", **POST, **keyed}
+    files = {"tools.d/t.yaml": json.dumps({"tools": {"a": tool}})}
+    options = {"transport": httpx.MockTransport(answer), "clock": ManualClock()}
+    async with open_files(files, **options) as rt:
+        first = asyncio.create_task(rt.call("a", {"invoice": "A1"}))
+        await asked.wait()
+        result = await rt.call("a", {"invoice": "A1"})
+        is_let_go.set()
+        await first
+
+    assert (result.error.code, result.error.retryable) == RUNNING
+
+
+DOWN = ("unavailable", True)
+"""What becomes of a call while the server of its tool cannot be reached."""
+
+
+async def test_a_call_of_a_server_that_is_down_is_retryable() -> None:
+    source = {"mcp": {"command": [sys.executable, "server.py"]}}
+    tool = {"description": "A tool.", "effect": "read", "retry": "none"}
+    tool["mcp"] = {"server": "s", "tool": "b"}
+    written = json.dumps({"sources": {"s": source}, "tools": {"a": tool}})
+    async with open_files({"tools.d/t.yaml": written, "server.py": "raise SystemExit(1)"}) as rt:
+        result = await rt.call("a", {})
+
+    assert (result.error.code, result.error.retryable) == DOWN
+
+
+MORE = (ASKED, REFUSED, RUNNING, DOWN)
+
+
 def test_yes_no_and_sometimes_are_what_the_trials_show() -> None:
-    shown: dict[str, set[bool]] = {ASKED[0]: {ASKED[1]}, REFUSED[0]: {REFUSED[1]}}
-    for code, may_retry, *_ in TRIALS:
+    shown: dict[str, set[bool]] = {}
+    for code, may_retry, *_ in [*TRIALS, *MORE]:
         shown.setdefault(code, set()).add(may_retry)
     words = {frozenset({True}): "yes", frozenset({False}): "no"}
 
@@ -140,7 +188,7 @@ def test_no_other_code_is_raised_as_retryable() -> None:
     keywords = ({each.arg: ast.unparse(each.value) for each in call.keywords} for call in calls)
     raised = {each["code"].strip("'") for each in keywords if each.keys() >= {"code", "retryable"}}
 
-    tried = {code for code, may_retry, *_ in [*TRIALS, REFUSED] if may_retry}
+    tried = {code for code, may_retry, *_ in [*TRIALS, *MORE] if may_retry}
     assert raised & CODES.keys() <= tried
 
 

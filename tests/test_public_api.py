@@ -15,6 +15,7 @@ PUBLIC = [
     "Runtime",
     "ToolError",
     "ToolResult",
+    "Toolkit",
     "ToolrtError",
     "__version__",
     "open",

@@ -24,6 +24,7 @@ class Tool:
         default_factory=lambda: {"type": "object", "properties": {}, "additionalProperties": False}
     )
     output_schema: Mapping[str, Any] | None = None
+    hosted: None = None
     deprecated: str | None = None
     kind: str = "python"
 

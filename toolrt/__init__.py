@@ -9,15 +9,18 @@ Everything here is imported when it is first asked for.
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from toolrt.core.about import VERSION
+
 if TYPE_CHECKING:
     from toolrt.core.calls import Caller
     from toolrt.core.context import Context
     from toolrt.core.errors import ProjectError, ToolError, ToolrtError
-    from toolrt.core.marks import tool
+    from toolrt.core.marks import Toolkit, tool
     from toolrt.core.results import Failure, ToolResult
-    from toolrt.runtime import Runtime, open, run  # noqa: A004 - `toolrt.open` is how it reads
+    from toolrt.opened import Runtime
+    from toolrt.runtime import open, run  # noqa: A004 - `toolrt.open` is how it reads
 
-__version__ = "0.1.0"
+__version__ = VERSION
 
 __all__ = [
     "Caller",
@@ -27,6 +30,7 @@ __all__ = [
     "Runtime",
     "ToolError",
     "ToolResult",
+    "Toolkit",
     "ToolrtError",
     "__version__",
     "open",
@@ -39,9 +43,10 @@ _HOMES = {
     "Context": "toolrt.core.context",
     "Failure": "toolrt.core.results",
     "ProjectError": "toolrt.core.errors",
-    "Runtime": "toolrt.runtime",
+    "Runtime": "toolrt.opened",
     "ToolError": "toolrt.core.errors",
     "ToolResult": "toolrt.core.results",
+    "Toolkit": "toolrt.core.marks",
     "ToolrtError": "toolrt.core.errors",
     "open": "toolrt.runtime",
     "run": "toolrt.runtime",

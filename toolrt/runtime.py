@@ -1,52 +1,30 @@
-"""The composition root: the only module that knows all parts and puts them together."""
+"""Opens projects: finds them, compiles what they hold, and ends what was begun."""
 
 import asyncio
 import os
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
-from contextlib import asynccontextmanager
-from functools import cached_property, partial
+from collections.abc import AsyncIterator, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
+from functools import partial
 from pathlib import Path
 from random import Random
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from toolrt import __version__
 from toolrt.bindings.base import Services
-from toolrt.bindings.python_hosts import closed
 from toolrt.catalog.compiler import Compiled
-from toolrt.catalog.registry import Registry
-from toolrt.catalog.snapshot import Snapshot
-from toolrt.core.calls import Caller, Reach
+from toolrt.core.calls import Caller
 from toolrt.core.clock import Clock, SystemClock
 from toolrt.core.errors import ProjectError
 from toolrt.core.results import ToolResult
 from toolrt.loading.files import misnamed
-from toolrt.loading.findings import Finding
 from toolrt.loading.loader import PROJECT_FILE
 from toolrt.loading.owners import HINT as OWN_THEM
 from toolrt.loading.owners import is_allowed, why_foreign
 from toolrt.loading.snippet import render
-from toolrt.manifest.project import ProjectFile
-from toolrt.observe.metrics import Reading
-from toolrt.pipeline.approvals import Approvals
-from toolrt.pipeline.batch import Batches
-from toolrt.pipeline.explaining import explain
-from toolrt.pipeline.gateway import Gateway
-from toolrt.pipeline.listing import Listing
-from toolrt.pipeline.metrics_page import Page
-from toolrt.pipeline.notices import Notices
-from toolrt.pipeline.telemetry import Telemetry
+from toolrt.opened import Runtime
+from toolrt.reloading.discovering import Discovery, alone
 from toolrt.reloading.following import following
-from toolrt.reloading.outcome import Standing
-from toolrt.reloading.reloader import Reloader
 from toolrt.reloading.workspace import Workspace
-from toolrt.state import State
-
-if TYPE_CHECKING:
-    from toolrt.dialects.base import Export
-    from toolrt.observe.journal_records import Records
-    from toolrt.pipeline.responses import Responses, Turn
-
-Progress = Callable[[float, float | None, str], None]
+from toolrt.state import State, stored_pins
 
 
 def find_project(start: str | Path = ".") -> Path:
@@ -76,15 +54,26 @@ def load(
     *,
     imports: bool = True,
     environ: Mapping[str, str] | None = None,
+    asks: bool = False,
 ) -> Compiled:
     """Compile everything in `project`; what is wrong with it is in the outcome.
 
-    `imports` false leaves Python callables alone. Nothing is connected or run.
+    `imports` false leaves Python callables alone. Nothing is connected or run, unless `asks`: then
+    the servers of its sources are asked what tools they have.
     """
     given = os.environ if environ is None else environ
     root = Path(project)
     workspace = Workspace(root, Services(root), given, imports=imports)
-    return workspace.compile(workspace.stock())
+    stock = workspace.stock()
+    compiled = workspace.compile(stock)
+    if not (compiled.ok and compiled.files.servers):
+        return compiled
+    written = compiled.files.project
+    state = State.of(root, written, None, workspace.references.redactor)
+    again = partial(workspace.compile, stock)
+    discovery = Discovery(workspace.services, state.pins)
+    stored = None if asks else partial(stored_pins, root, written)
+    return alone(discovery.known(compiled, again, stored, state.close))
 
 
 class BrokenProjectError(ProjectError):
@@ -93,151 +82,6 @@ class BrokenProjectError(ProjectError):
     def __init__(self, message: str, compiled: Compiled, *, hint: str, report: str) -> None:
         super().__init__(message, hint=hint, report=report)
         self.compiled = compiled
-
-
-class Runtime:
-    """An open project: its tools, and the door to call them by: one by one, or `call_many`, which
-    `plan_many` plans.
-
-    `export` gives the tools for a vendor's request, and `turn` makes the calls of its answer.
-    `read_output` gives parts of what was too long for a result.
-
-    `findings` are the warnings about its files; each knows its place when asked. `reload` brings
-    what is written now into force, `on_reload` tells of each outcome, and `standing` is how it is.
-    """
-
-    def __init__(
-        self,
-        workspace: Workspace,
-        compiled: Compiled,
-        snapshot: Snapshot,
-        state: State,
-        *,
-        clock: Clock,
-        random: Random | None = None,
-        allow_foreign: bool = False,
-        attended: bool = False,
-    ) -> None:
-        self.project = workspace.root
-        self._services = workspace.services
-        self._registry = Registry(snapshot)
-        self._state = state
-        self._gateway = Gateway(
-            self._registry,
-            workspace.references,
-            clock,
-            state.memory,
-            random,
-            is_attended=attended,
-            telemetry=Telemetry.of(
-                compiled.files.project.telemetry, state.memory.questions, __version__
-            ),
-        )
-        self._page = Page(self._gateway, state.memory, workspace.references.redactor)
-        self._notices = Notices(self._gateway, self._registry)
-        state.memory.questions.on_new = self._notices.asked
-        state.memory.questions.identities = lambda: self._registry.current.identities
-        self.approvals = Approvals(self._gateway, state.memory.questions)
-        self.call = self._gateway.call
-        batches = Batches(self._gateway, state.memory, clock, self._call_now)
-        self.call_many, self.plan_many = batches.call_many, batches.plan
-        self._clock = clock
-        self.preview = self._gateway.preview
-        self.explain = partial(explain, self._gateway)
-        self.breakers = self._gateway.breakers
-        self.listed = Listing(self._registry, self.breakers, clock).listed
-        self.refuse = self._gateway.refuse
-        self.read_output = state.memory.spills.read
-        self.keyed_calls = state.memory.keyed_calls
-        self.reloader = Reloader(
-            workspace,
-            self._registry,
-            compiled,
-            clock,
-            allow_foreign=allow_foreign,
-            record=partial(state.memory.journal.record, "generation"),
-        )
-        self.reload = self.reloader.reload
-        self.on_reload = self.reloader.on_reload
-
-    @property
-    def findings(self) -> Sequence[Finding]:
-        return self.reloader.findings
-
-    @property
-    def standing(self) -> Standing:
-        return self.reloader.standing
-
-    @property
-    def written(self) -> ProjectFile:
-        """toolrt.yaml as it is in force."""
-        return self.reloader.written
-
-    def records(self, whose: Reach | None = None) -> "Records":
-        """The journal to read; with an end to the reach, nothing beyond it is there."""
-        from toolrt.observe.journal_records import Records  # noqa: PLC0415 - few runtimes are asked
-
-        return Records(self._state.database, self._state.key, whose)
-
-    @property
-    def snapshot(self) -> Snapshot:
-        """The current generation of tools."""
-        return self._registry.current
-
-    @cached_property
-    def vendors(self) -> "Responses":
-        """Exports tools in the dialects of vendors, and makes the calls of their answers."""
-        from toolrt.pipeline.responses import Responses  # noqa: PLC0415 - few programs need them
-
-        return Responses(self._gateway, self._clock, self.call_many, self.listed)
-
-    async def export(self, dialect: str, caller: Caller | None = None, **options: Any) -> "Export":
-        """The tools for a request of a vendor; see `Responses.export`."""
-        return await self.vendors.export(dialect, caller, **options)
-
-    async def turn(self, response: object, **options: Any) -> "Turn":
-        """Make every call of a model's answer; `dialect`, `caller` and more as `Responses.turn`."""
-        return await self.vendors.turn(response, **options)
-
-    async def metrics(self, more: Iterable[Reading] = ()) -> str:
-        """The page of metrics as Prometheus reads it; empty where toolrt.yaml wants none. `more` is
-        what a face has counted.
-        """
-        of_us = Reading("toolrt_build_info", (__version__,), 1)
-        return await self._page.written(self.snapshot, (*self.standing.readings(), *more, of_us))
-
-    def swap(self, snapshot: Snapshot) -> Snapshot:
-        """Make another generation the current one; gives the one before back."""
-        return self._registry.swap(snapshot)
-
-    async def check_store(self) -> None:
-        """Raises StoreError where nothing can be remembered."""
-        await self._state.database.run(lambda _session: None)
-
-    async def close(self) -> None:
-        """End what the bindings share: connections, threads, processes. Later calls are refused."""
-        self.call = self._refused
-        await self.reloader.close()
-        await self._notices.close()
-        await self._gateway.settle()
-        self._gateway.close()
-        await self._services.close()
-        await self._state.close()
-
-    def _call_now(self, *given: Any) -> Awaitable[ToolResult]:
-        """A call, by whatever `call` is by then."""
-        return self.call(*given)
-
-    async def _refused(
-        self,
-        name: str,
-        arguments: Any,
-        caller: Caller | None = None,
-        on_progress: Progress | None = None,
-        marks: Mapping[str, Any] | None = None,
-    ) -> ToolResult:
-        del arguments, on_progress, marks
-        return self.refuse(name, closed(), caller)
 
 
 @asynccontextmanager
@@ -272,20 +116,27 @@ async def open(  # noqa: A001 - `toolrt.open` is how it reads
     foreign = None if allow_foreign else why_foreign(stock.places)
     if foreign is not None:
         raise ProjectError(f"the project in {root} is not safe: {foreign}; {OWN_THEM}")
-    compiled = workspace.compile(stock)
-    if compiled.snapshot is None:
-        await workspace.services.close()
-        raise _broken(root, compiled)
-    runtime = Runtime(
-        workspace,
-        compiled,
-        compiled.snapshot,
-        State.of(root, compiled.files.project, clock, workspace.references.redactor),
-        clock=clock or SystemClock(),
-        random=random,
-        allow_foreign=allow_foreign,
-        attended=attended,
-    )
+    async with AsyncExitStack() as unfinished:
+        unfinished.push_async_callback(workspace.services.close)
+        compiled = workspace.compile(stock)
+        state = State.of(root, compiled.files.project, clock, workspace.references.redactor)
+        unfinished.push_async_callback(state.close)
+        discovery = Discovery(workspace.services, state.pins)
+        compiled = await discovery.first(compiled, partial(workspace.compile, stock))
+        if compiled.snapshot is None:
+            raise _broken(root, compiled)
+        runtime = Runtime(
+            workspace,
+            compiled,
+            compiled.snapshot,
+            state,
+            discovery=discovery,
+            clock=clock or SystemClock(),
+            random=random,
+            allow_foreign=allow_foreign,
+            attended=attended,
+        )
+        unfinished.pop_all()
     del compiled  # the first generation goes when another takes its place
     try:
         async with following(runtime.reloader, clock or SystemClock(), is_on=watch):

@@ -20,9 +20,12 @@ from toolrt.policy.questions import Questions
 from toolrt.stores import approval_retention, breakers
 from toolrt.stores.base import Database, Session
 from toolrt.stores.cache import KeptAnswers
+from toolrt.stores.conversations import KeptConversations
 from toolrt.stores.idempotency import KeyedCalls
 from toolrt.stores.key import given_key, lasting_key
 from toolrt.stores.moments import Moment, Moments, SystemMoments
+from toolrt.stores.pins import KeptPins, StoredPin
+from toolrt.stores.plans import PlanRuns
 from toolrt.stores.private import is_there
 from toolrt.stores.sightings import KeptSightings
 from toolrt.stores.sqlite import SqliteDatabase, is_sealed
@@ -37,6 +40,7 @@ class State:
     database: Database
     memory: Memory
     key: Callable[[], bytes]
+    pins: KeptPins
 
     @classmethod
     def of(
@@ -86,8 +90,10 @@ class State:
             KeptAnswers(database, key, moments),
             KeyedCalls(database, key, moments),
             KeptSightings(database, moments),
+            PlanRuns(database, key, moments),
+            KeptConversations(database, key, moments),
         )
-        return cls(database, memory, key)
+        return cls(database, memory, key, KeptPins(database, moments))
 
     async def close(self) -> None:
         """Write what is left and let go of the database."""
@@ -106,6 +112,18 @@ async def stored_breakers(root: Path, project: ProjectFile) -> list[breakers.Sto
     database = SqliteDatabase(path)
     try:
         return await database.read(breakers.listed)
+    finally:
+        await database.close()
+
+
+async def stored_pins(root: Path, project: ProjectFile) -> list[StoredPin]:
+    """What was pinned of foreign tools; makes no store where there is none. Raises StoreError."""
+    path = root / (project.state or DEFAULT_STATE)
+    if not is_there(path):
+        return []
+    database = SqliteDatabase(path)
+    try:
+        return await KeptPins(database, SystemMoments()).all()
     finally:
         await database.close()
 

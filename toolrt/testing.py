@@ -20,7 +20,8 @@ from toolrt.core.clock import ManualClock
 from toolrt.core.errors import BindingError, RefusedError, ToolError
 from toolrt.core.names import did_you_mean
 from toolrt.core.results import Answer
-from toolrt.runtime import Runtime, open  # noqa: A004 - the same as `toolrt.open`
+from toolrt.opened import Runtime
+from toolrt.runtime import open  # noqa: A004 - the same as `toolrt.open`
 
 __all__ = [
     "BindingError",

@@ -84,7 +84,7 @@ def test_every_short_form_is_known() -> None:
 
     others = {"As", "OpenApiSource", "PythonSource", "PromptArgument", "PromptMessage"}
     assert SHORT.keys() == models | others
-    assert SHORT_KINDS.keys() == KINDS.keys()
+    assert SHORT_KINDS.keys() == KINDS.keys() & LONG.keys()
 
 
 FOLDERS = [ROOT, *sorted(path.parent.parent for path in ROOT.glob("examples/*/tools.d/*.yaml"))]
@@ -118,12 +118,12 @@ BEYOND_SHAPE = {
     "no-callable", "one-body", "program-not-constant", "reference-in-argv", "reserved-header",
     "pages-of-a-write", "signature-drift", "template-in-query", "template-in-script", "two-schemas", "unknown-anchor", "unknown-keyword",
     "unknown-name", "unknown-target", "unreadable-schema", "unsupported", "value-in-host",
-    "needs-cache", "unfit-cache", "weak-key",
+    "needs-cache", "unfit-cache", "unknown-server", "weak-key",
 }  # fmt: skip
 """Codes of faults that only names, files, code or several values together can tell."""
 
 LAYERED = {
-    "tool.description", "tool.hitl.mode", "tool.mcp.server", "tool.provider.vendor",
+    "tool.description", "tool.hitl.mode", "mcp.server", "provider.vendor",
     "tool.idempotency_key.value", "tool.rate.per", "tool.cache.ttl", "tool.verify.applied_when",
     "tool.poll.tool", "http.url", "http.method", "http.body.type", "http.graphql.query",
     "http.paginate",
@@ -132,6 +132,8 @@ LAYERED = {
 """Keys that may be missing in a tool, because another layer or the code may bring them."""
 
 LEFT_TO_CHECK = {
+    ("agent.http", "unknown-key"),
+    ("agent.input", "wrong-type"),
     ("project.serve.hosts", "invalid-value"),
     ("project.serve.origins", "invalid-value"),
     ("tool.timeout.total", "out-of-range"),  # 0s

@@ -147,12 +147,6 @@ async def test_settings_lie_over_it():
         assert record.terms.ttl_s == 300.0
 
 
-def test_other_builtins_do_nothing_yet(tmp_path):
-    (found,) = diagnostics(tmp_path, project("get_user_input, call_tool"))
-    assert (found.severity, found.code, found.column) == ("warning", "not-yet", 28)
-    assert "`call_tool`" in found.message
-
-
 def test_a_tool_of_the_project_with_its_name_is_a_diagnostic(tmp_path):
     tools = "{get_user_input: {description: Mine., command: [echo]}}"
     (found,) = diagnostics(tmp_path, project(tools=tools))

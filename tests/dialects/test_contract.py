@@ -54,7 +54,7 @@ def test_more_than_a_thousand_calls_in_one_answer_are_refused(name):
 
 def test_the_table_equals_the_folder():
     folder = Path(toolrt.dialects.__file__).parent
-    shared = {"__init__", "base", "content", "names"}
+    shared = {"__init__", "base", "content", "names", "wires"}
 
     assert {path.stem for path in folder.glob("*.py")} - shared == set(DIALECTS) == set(VENDORS)
     assert tuple(DIALECTS) == face.NAMES

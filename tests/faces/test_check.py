@@ -81,7 +81,7 @@ def test_a_reason_that_many_tools_share_is_said_once_with_their_number(invoke, p
 
 def test_warnings_fail_only_strictly(invoke, project):
     (project / "tools.d" / "t.yaml").write_text(
-        "tools:\n  w: {description: W., shell: 'true', expose: false}\n"
+        "tools:\n  w: {description: W., shell: 'true', parameters: {a: string}}\n"
     )
 
     shown = invoke("check")

@@ -1,10 +1,12 @@
 """Tools and answers of vendors on the command line."""
 
 import json
+import shutil
 
 import pytest
 
 from toolrt.faces.cli.schema import complete, verb
+from toolrt.testing import write_files
 
 CALLS = [
     {
@@ -126,7 +128,7 @@ def test_r17_what_breaks_since_an_older_export_is_told_and_ends_with_10(invoke, 
     tools.write_text(tools.read_text().replace("minimum: 0, default: 2", "minimum: 1")
                      .replace("  fails:", "  failed:"))  # fmt: skip
 
-    shown = invoke("schema", "--dialect", "mcp", "--against", "old.json")
+    shown = invoke("schema", "--dialect", "mcp", "--compat", "old.json")
 
     assert shown.exit_code == 10
     assert shown.stdout.splitlines() == [
@@ -137,11 +139,37 @@ def test_r17_what_breaks_since_an_older_export_is_told_and_ends_with_10(invoke, 
     ]
 
 
+def test_r17_what_breaks_since_the_project_of_another_folder_is_told(invoke, project, tmp_path):
+    old = tmp_path / "released"
+    shutil.copytree(project, old)
+    tools = project / "tools.d" / "t.yaml"
+    tools.write_text(tools.read_text().replace("minimum: 0, default: 2", "minimum: 1"))
+
+    shown = invoke("schema", "--compat", str(old))
+
+    assert shown.exit_code == 10
+    assert shown.stdout.splitlines() == [
+        "breaking: t_add b: it is required now",
+        "breaking: t_add b: `minimum` is 1",
+    ]
+
+
+def test_a_broken_project_to_compare_with_is_told(invoke, tmp_path):
+    old = tmp_path / "released"
+    (old / "tools.d").mkdir(parents=True)
+    (old / "tools.d" / "t.yaml").write_text("tools: {a: {}}")
+
+    shown = invoke("schema", "--compat", str(old))
+
+    assert shown.exit_code == 3
+    assert "no-kind" in shown.stderr
+
+
 @pytest.mark.parametrize("dialect", ["openai", "openai_responses", "anthropic", "google", "mcp"])
 def test_nothing_that_broke_is_ok_in_every_dialect(invoke, project, dialect):
     (project / "old.json").write_text(invoke("schema", "--dialect", dialect).stdout)
 
-    shown = invoke("schema", "--dialect", dialect, "--against", "old.json")
+    shown = invoke("schema", "--dialect", dialect, "--compat", "old.json")
 
     assert (shown.exit_code, shown.stdout) == (0, "")
     assert "nothing has changed since old.json" in shown.stderr
@@ -151,7 +179,7 @@ def test_nothing_that_broke_is_ok_in_every_dialect(invoke, project, dialect):
 def test_a_file_without_tools_is_told(invoke, project, text):
     (project / "old.json").write_text(text)
 
-    shown = invoke("schema", "--dialect", "mcp", "--against", "old.json")
+    shown = invoke("schema", "--dialect", "mcp", "--compat", "old.json")
 
     assert shown.exit_code == 2
     assert "old.json" in shown.stderr
@@ -253,3 +281,56 @@ def test_what_is_for_other_calls_does_not_go_with_an_answer(invoke, answer, besi
 
 def test_a_dialect_goes_with_an_answer(invoke):
     assert "`--dialect` is for a `--response`" in invoke("run", "t.add", "--dialect", "mcp").stderr
+
+
+def test_u82_only_what_no_rule_keeps_from_anybody_is_exported_for_its_vendor(invoke, project):
+    one = "{provider: {vendor: anthropic, type: %s}}"
+    tools = "".join(f"  {name}: {one % name}\n" for name in ("free", "asked", "some"))
+    rules = (
+        "rules:\n  - {id: all, decide: allow, tools: ['*']}\n"
+        "  - {id: ask, decide: ask, tools: [asked]}\n"
+        "  - {id: few, decide: deny, tools: [some], unless: \"'boss' in caller.roles\"}\n"
+    )
+    write_files(project, {"tools.d/t.yaml": f"tools:\n{tools}", "policies.d/p.yaml": rules})
+    done = invoke("schema", "--dialect", "anthropic", "-o", "json")
+    assert [each["name"] for each in json.loads(done.stdout)["tools"]] == ["free"]
+
+
+def test_r17_tools_that_a_vendor_runs_are_compared_too(invoke, project):
+    tools = "tools:\n  a: {provider: {vendor: openai, type: web_search}}\n"
+    write_files(project, {"tools.d/t.yaml": tools})
+    given = ("schema", "--dialect", "openai_responses")
+    old = project / "old.json"
+    old.write_text(invoke(*given, "-o", "json").stdout)
+    done = invoke(*given, "--compat", "old.json")
+    assert done.exit_code == 0
+    assert "nothing has changed" in done.stderr
+
+
+@pytest.mark.parametrize("deep", ["[" * 200_000, '{"tools": [%s{}%s]}'])
+def test_a_file_that_is_nested_too_deeply_is_told(invoke, project, deep):
+    inner, end = '{"name": "w", "input_schema": ' + '{"properties": {"a": ' * 250, "}}" * 250 + "}"
+    old = project / "old.json"
+    old.write_text(deep % (inner, end) if "%s" in deep else deep)
+    done = invoke("schema", "--compat", "old.json")
+    assert done.exit_code in {2, 10}
+    assert "bug" not in done.stderr
+
+
+@pytest.mark.parametrize("name", ["list", "schema"])
+def test_a_request_has_only_what_its_model_can_call(invoke, project, name):
+    tools = """
+tools:
+  f@1: {description: Old., effect: read, command: [echo]}
+  f@2: {description: New., effect: read, command: [echo]}
+  inner: {description: For others., expose: false, effect: read, command: [echo]}
+  shut: {description: Shut., effect: read, command: {argv: [echo], stdin: "${secret:none}"}}
+  kept: {description: Kept., effect: read, command: [echo]}
+"""
+    rules = (
+        "rules:\n  - {id: all, decide: allow, tools: ['*']}\n"
+        "  - {id: no, decide: deny, tools: [kept]}\n"
+    )
+    write_files(project, {"tools.d/t.yaml": tools, "policies.d/p.yaml": rules})
+    shown = invoke(name, "--dialect", "anthropic")
+    assert [each["name"] for each in json.loads(shown.stdout)] == ["f"]

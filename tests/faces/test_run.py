@@ -218,7 +218,7 @@ def test_arguments_come_as_json(invoke):
 
 def test_warnings_are_told_when_asked_to_say_more(invoke, project):
     (project / "tools.d" / "w.yaml").write_text(
-        "tools:\n  w:\n    description: W.\n    shell: 'true'\n    expose: false\n"
+        "tools:\n  w:\n    description: W.\n    shell: 'true'\n    parameters: {a: string}\n"
     )
 
     assert "warning" not in invoke("run", "t.add", "a:=1").stderr

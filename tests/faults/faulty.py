@@ -16,7 +16,7 @@ from random import Random
 from typing import Any
 
 from toolrt.core.clock import ManualClock
-from toolrt.runtime import Runtime
+from toolrt.opened import Runtime
 from toolrt.testing import open_files
 
 ATTEMPTS = 3

@@ -2,7 +2,6 @@
 
 from manifest.key_case import (
     PROJECT,
-    Later,
     Works,
     Wrong,
     data,
@@ -12,11 +11,14 @@ from manifest.key_case import (
     names,
     project,
     resolved,
+    searched,
     shown,
+    told_of,
     traced,
 )
 
 T = "tools: {t: {description: T., command: [printf, hello]}}"
+TWO = "tools: {a: {description: A good one., command: [ls]}, b: {description: As good., command: [ls]}}"
 KEY = """
 tools:
   t:
@@ -40,6 +42,12 @@ PROJECT_FILE = [
     Wrong("project.defaults", of_project("defaults: §[a]")),
     Wrong("project.defaults", of_project("defaults: {§titel: a}"), "unknown-key"),
     Wrong("project.defaults", project("defaults: {command: {§cdw: .}}", T), "unknown-key"),
+    Works("project.default_version", project("«default_version: explicit»", """
+        tools:
+          t@1: {description: T., command: ["true"]}
+          t@2: {description: T., command: ["true"]}
+        """), names(), ["t@1", "t@2"], ["t", "t@1"]),
+    Wrong("project.default_version", of_project("default_version: §2"), "invalid-value"),
     Works("project.vars", project("vars: {place: «here¦there»}", """
         tools:
           t: {description: T., command: [printf, "{{ vars.place }}"]}
@@ -119,10 +127,27 @@ PROJECT_LATER = [
         of_project("approvals: {when_unattended: §allow}"), "invalid-value"),
     Wrong("project.telemetry", of_project("§telemtry: {}"), "unknown-key"),
     Wrong("project.telemetry", of_project("telemetry: §prometheus")),
-    Later("project.retrieval", of_project("§retrieval: {k: 5}"), "retrieval"),
+    Works("project.retrieval project.retrieval.k", project("retrieval: {«k: 1»}", TWO), searched("good"), ["a"],
+        ["a", "b"]),
+    Wrong("project.retrieval", of_project("retrieval: §5")),
+    Wrong("project.retrieval.k", of_project("retrieval: {k: §0}"), "out-of-range"),
+    Works("project.retrieval.embedder", project("retrieval: {«embedder: 'embed:near'»}", TWO) | {
+        "embed.py": "def near(texts):\n    return [[len(text)] for text in texts]\n"},
+        searched("other"), ["a", "b"], []),
+    Wrong("project.retrieval.embedder", of_project("retrieval: {embedder: §nowhere}"),
+        "import-failed"),
+    Works("project.retrieval.max_description", project("retrieval: {«max_description: 40»}",
+        "tools: {t: {description: A good one. It does more than anybody reads., command: [ls]}}"),
+        shown("description"), "A good one."),
+    Works("project.retrieval.max_told", project("retrieval: {«max_told: 1»}", TWO), told_of(), [],
+        ["a", "b"]),
+    Wrong("project.retrieval.max_told", of_project("retrieval: {max_told: §0}"), "out-of-range"),
+    Works("project.retrieval.always", project("retrieval: {max_told: 1, «always: [a]»}", TWO),
+        told_of(), ["a"], []),
+    Wrong("project.retrieval.always", of_project("retrieval: {always: §a}")),
+    Wrong("project.retrieval.max_description", of_project("retrieval: {max_description: §3}"),
+        "out-of-range"),
     Wrong("project.retrieval", of_project("§retreival: {}"), "unknown-key"),
-    Later("project.agent", of_project("§agent: {model: m}"), "agent"),
-    Wrong("project.agent", of_project("§agnet: {}"), "unknown-key"),
     Wrong("project.builtins", of_project("builtins: [§serch_tools]"), "invalid-value"),
 ]  # fmt: skip
 

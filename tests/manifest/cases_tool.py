@@ -1,11 +1,15 @@
 """Cases about the keys of a tool, of its file, and of its parameters, but for its kind."""
 
+from typing import Any
+
 from manifest.key_case import (
     PROJECT,
     TOOLS,
+    Bench,
     Later,
     Works,
     Wrong,
+    address,
     command,
     data,
     failure,
@@ -13,6 +17,7 @@ from manifest.key_case import (
     http,
     names,
     of_result,
+    requested,
     resolved,
     shown,
     slept,
@@ -21,6 +26,12 @@ from manifest.key_case import (
 
 PYTHON = 'python: "kit:answer"'
 ECHO = 'python: "kit:echo"'
+
+
+async def sign(bench: Bench) -> Any:
+    """What the shop of a source is called."""
+    return (await bench.call({}, "a.sign")).data
+
 
 FILE = [
     Works("file.namespace", file("""
@@ -339,40 +350,35 @@ LATER = [
         command("retry: {§rejected_means_not_applied: true}"), "retry.rejected_means_not_applied", "no-effect"),
     Later("parameter.allow_dash",
         tool(f"{ECHO}\nparameters: {{a: {{type: string, §allow_dash: true}}}}"), "allow_dash", "no-effect"),
-    Later("tool.mcp tool.mcp.server tool.mcp.tool",
-        tool("§mcp: {server: files, tool: read}"), "mcp"),
-    Wrong("tool.mcp", tool("mcp: §3")),
-    Wrong("tool.mcp.server", tool("§mcp: {tool: read}"), "missing-key"),
-    Wrong("tool.mcp.tool", tool("mcp: {server: files, tool: §[a]}")),
-    Later("tool.agent tool.agent.python tool.agent.input",
-        tool("§agent: {python: 'kit:where', input: hello}"), "agent"),
-    Later("tool.agent.http", tool("§agent: {http: https://example.com/}"), "agent"),
-    Later("tool.agent.mcp", tool("§agent: {mcp: {server: a, tool: b}}"), "agent"),
+    Works("tool.agent agent.python agent.input",
+        file("""
+            tools:
+              t:
+                description: T.
+                agent: {python: "kit:agent", input: {request: "«{{ request }}¦other»"}}
+            """), data(request="a"), "done: a", "done: other"),
+    Works("agent.http", file("""
+        tools:
+          t:
+            description: T.
+            agent: {http: {url: $URL/echo, allow_private: true, method: «PUT¦POST»}}
+        """), data("method", request="a"), "PUT", "POST"),
     Wrong("tool.agent", tool("agent: §[a]")),
     Wrong("tool.agent", tool("agent: §{python: 'kit:where', http: https://example.com/}"), "one-of"),
-    Wrong("tool.agent.python", tool("agent: {python: §[a]}")),
-    Wrong("tool.agent.http", tool("agent: {http: §[a]}")),
-    Wrong("tool.agent.mcp", tool("agent: {mcp: §a}")),
-    Wrong("tool.agent.input", tool("agent: {python: 'kit:where', §inptu: hello}"), "unknown-key"),
-    Later("tool.provider tool.provider.vendor tool.provider.type tool.provider.config",
-        tool("§provider: {vendor: openai, type: web_search, config: {size: low}}"), "provider"),
+    Wrong("agent.python", tool("agent: {python: §[a]}")),
+    Wrong("agent.http", tool("agent: {http: {§uri: a}}"), "unknown-key"),
+    Wrong("agent.input", tool("agent: {python: 'kit:agent', input: §hello}"), "wrong-type"),
+    Works("tool.provider provider.vendor provider.type",
+        file("tools: {t: {provider: {vendor: «anthropic¦google», type: web_search_20250305}}}"),
+        requested(), [{"type": "web_search_20250305", "name": "web_search"}], []),
+    Works("provider.config",
+        file("tools: {t: {provider: {vendor: anthropic, type: a, «config: {max_uses: 3}»}}}"),
+        requested(), [{"type": "a", "name": "a", "max_uses": 3}], [{"type": "a", "name": "a"}]),
     Wrong("tool.provider", tool("provider: §openai")),
-    Wrong("tool.provider.vendor", tool("§provider: {type: web_search}"), "missing-key"),
-    Wrong("tool.provider.type", tool("provider: {vendor: a, type: §[a]}")),
-    Wrong("tool.provider.config", tool("provider: {vendor: a, type: b, config: §c}")),
-    Later("tool.steps tool.steps.id tool.steps.tool tool.steps.args tool.steps.when "
-        "tool.steps.for_each tool.steps.on_error", tool("""
-        §steps:
-          - {id: a, tool: u, args: {x: 1}, when: 'true', for_each: "{{ x }}", on_error: skip}
-        """), "steps"),
-    Wrong("tool.steps", tool("steps: §3")),
-    Wrong("tool.steps", tool("steps: §[]"), "out-of-range"),
-    Wrong("tool.steps.id", tool("steps: [§{tool: u}]"), "missing-key"),
-    Wrong("tool.steps.tool", tool("steps: [{id: a, tool: §[u]}]")),
-    Wrong("tool.steps.args", tool("steps: [{id: a, tool: u, args: §3}]")),
-    Wrong("tool.steps.when", tool("steps: [{id: a, tool: u, when: §[a]}]")),
-    Wrong("tool.steps.for_each", tool("steps: [{id: a, tool: u, for_each: §[a]}]")),
-    Wrong("tool.steps.on_error", tool("steps: [{id: a, tool: u, on_error: §[a]}]")),
+    Wrong("provider.vendor", tool("§provider: {type: web_search}"), "missing-key"),
+    Wrong("provider.vendor", tool("provider: {vendor: §a, type: b}"), "invalid-value"),
+    Wrong("provider.type", tool("provider: {vendor: google, type: §[a]}")),
+    Wrong("provider.config", tool("provider: {vendor: google, type: b, config: §c}")),
     Wrong("tool.idempotency_key", command("idempotency_key: §[a]")),
     Wrong("tool.idempotency_key.value", command("§idempotency_key: {header: K}"), "missing-key"),
     Wrong("tool.idempotency_key.header", command("idempotency_key: {value: a, header: §[a]}")),
@@ -417,8 +423,6 @@ LATER = [
     Wrong("tool.freshness", command("freshness: §path")),
     Wrong("tool.freshness.resource", command("freshness: {resource: §[a], read_by: [u]}")),
     Wrong("tool.freshness.read_by", command("freshness: {resource: a, read_by: §u}")),
-    Later("tool.expose", command("§expose: false"), "expose"),
-    Wrong("tool.expose", command("expose: §no")),
     Works("tool.result.empty", command("result: {«empty: Nothing.»}", "[printf, '']"),
         of_result("text"), "Nothing.", "t completed with no output."),
     Wrong("tool.result.empty", command("result: {empty: §[a]}")),
@@ -437,41 +441,40 @@ LATER = [
     Wrong("tool.result.final", command("result: {final: §yes}")),
 ]  # fmt: skip
 
+API = {"api.json": '{"openapi": "3.0.0", "paths": {"/x": {"get": {"operationId": "look"}}}}'}
+
 SOURCES = [
-    Later("file.sources file.sources.mcp file.sources.mcp.command file.sources.mcp.env "
-        "file.sources.mcp.timeout file.sources.include file.sources.exclude file.sources.prefix "
-        "file.sources.overrides file.sources.on_change file.sources.on_failure", file("""
-        §sources:
-          files:
-            mcp: {command: [npx, server], env: {A: "1"}, timeout: 5s}
-            include: ["read_*"]
-            exclude: [read_all]
-            prefix: f_
-            overrides: {read_one: {timeout: 2s, retry: none}}
-            on_change: warn
-            on_failure: use_pinned
-        """), "sources"),
-    Later("file.sources.mcp.url", file("§sources: {a: {mcp: {url: https://example.com/}}}"), "sources"),
-    Later("file.sources.mcp.target", file("§sources: {a: {mcp: {target: api}}}"), "sources"),
-    Later("file.sources.openapi", file("§sources: {a: {openapi: ./api.json}}"), "sources"),
-    Later("file.sources.openapi.spec file.sources.openapi.target",
-        file("§sources: {a: {openapi: {spec: ./api.json, target: api}}}"), "sources"),
-    Later("file.sources.openapi.base_url",
-        file("§sources: {a: {openapi: {spec: ./api.json, base_url: https://example.com}}}"), "sources"),
-    Later("file.sources.python", file("§sources: {a: {python: 'kit:Shop'}}"), "sources"),
-    Later("file.sources.python.object file.sources.python.init file.sources.python.select", file(
-        "§sources: {a: {python: {object: 'kit:Shop', init: {name: a}, select: public}}}"), "sources"),
+    Works("file.sources", file("«sources: {a: {python: 'kit:corner'}}¦tools: {}»"),
+        names(), ["a.sign"], []),
+    Works("file.sources.include", file("sources: {a: {python: kit, «include: ['e*']¦include: [add]»}}"),
+        names(), ["a.echo"], ["a.add"]),
+    Works("file.sources.exclude", file("sources: {a: {python: 'kit:corner', «exclude: [sign]»}}"),
+        names(), [], ["a.sign"]),
+    Works("file.sources.prefix", file("sources: {a: {python: 'kit:corner', «prefix: the_»}}"),
+        names(), ["a.the_sign"], ["a.sign"]),
+    Works("file.sources.overrides", file("""
+        sources: {a: {python: 'kit:corner', «overrides: {sign: {enabled: false}}»}}
+        """), names(), [], ["a.sign"]),
+    Works("file.sources.openapi file.sources.openapi.spec",
+        file("«sources: {a: {openapi: api.json}}¦tools: {}»") | API, names(), ["a.look"], []),
+    Works("file.sources.openapi.base_url",
+        file("sources: {a: {openapi: {spec: api.json, «base_url: 'https://b.example'»}}}") | API,
+        address("a.look"), "https://b.example", "https://unknown.invalid"),
+    Works("file.sources.openapi.target", file("""
+        targets: {t: {url: "https://t.example"}}
+        sources: {a: {openapi: {spec: api.json, «target: t»}}}
+        """) | API, address("a.look"), "https://t.example", "https://unknown.invalid"),
+    Works("file.sources.python file.sources.python.object",
+        file("sources: {a: {python: 'kit:«corner¦add»'}}"), names(), ["a.sign"], ["a.add"]),
+    Works("file.sources.python.init",
+        file("sources: {a: {python: {object: 'kit:Shop', «init: {name: big}»}}}"),
+        sign, "big", "corner"),
+    Works("file.sources.python.select",
+        file("sources: {a: {python: {object: 'kit:corner', select: «public¦decorated»}}}"),
+        names(), ["a.sign"], refused="no-tools"),
     Wrong("file.sources", file("sources: §[a]")),
     Wrong("file.sources", file("sources: {a: §{include: [b]}}"), "one-of"),
     Wrong("file.sources", file("sources: {a: §{python: 'kit:Shop', openapi: ./a.json}}"), "one-of"),
-    Wrong("file.sources.mcp", file("sources: {a: {mcp: §3}}")),
-    Wrong("file.sources.mcp", file("sources: {a: {mcp: §{env: {}}}}"), "one-of"),
-    Wrong("file.sources.mcp.command", file("sources: {a: {mcp: {command: §npx server}}}")),
-    Wrong("file.sources.mcp.url", file("sources: {a: {mcp: {url: §[a]}}}")),
-    Wrong("file.sources.mcp.target", file("sources: {a: {mcp: {target: §[a]}}}")),
-    Wrong("file.sources.mcp.env", file("sources: {a: {mcp: {url: a, env: §3}}}")),
-    Wrong("file.sources.mcp.timeout",
-        file("sources: {a: {mcp: {url: a, timeout: §3}}}"), "invalid-duration"),
     Wrong("file.sources.openapi", file("sources: {a: {openapi: §[a]}}")),
     Wrong("file.sources.openapi.spec", file("sources: {a: {§openapi: {target: b}}}"), "missing-key"),
     Wrong("file.sources.openapi.target", file("sources: {a: {openapi: {spec: a, target: §[b]}}}")),

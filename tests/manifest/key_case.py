@@ -5,6 +5,7 @@ comparison; `«this¦that»` puts something else in its place. `§` marks where 
 wrong value stands. `$URL` is a server on loopback that answers with what it heard.
 """
 
+import asyncio
 import json
 import logging
 import re
@@ -28,7 +29,8 @@ from toolrt.core.results import ToolResult
 from toolrt.faces.cli.list import described
 from toolrt.faces.cli.show import _limits, _resolved_document
 from toolrt.loading.diagnostics import Diagnostic
-from toolrt.runtime import Runtime, load
+from toolrt.opened import Runtime
+from toolrt.runtime import load
 from toolrt.runtime import open as open_project
 from toolrt.testing import ManualClock, open_files, write_files
 
@@ -88,6 +90,16 @@ def marked(arguments, context):
 
 def loud(value):
     return value.upper()
+
+
+class Agent:
+    """Does what it is told."""
+
+    def do(self, request: str) -> str:
+        return f"done: {request}"
+
+
+agent = Agent()
 
 
 class Shop:
@@ -303,6 +315,8 @@ class _Service:
             return json_reply("{}", 503)
         if path.endswith("/pages"):
             return json_reply(json.dumps(_page(heard)))
+        if path.endswith(("/mcp", "/completions")):
+            return _protocol(heard, nth)
         if path.endswith("/graphql"):
             return json_reply(f'{{"data": {heard.body.decode()}}}')
         if path.endswith("/busy"):
@@ -333,6 +347,43 @@ def _page(heard: Heard) -> dict[str, Any]:
     cursor = str(number + 1) if number < 3 else None
     following = f"?at={cursor}" if cursor else None
     return {"rows": [number], "next": following, "cursor": cursor, "more": number < 2}
+
+
+def _protocol(heard: Heard, nth: int) -> Any:
+    """What an MCP server says, or a model: at once, never, or that it wants one more call."""
+    if heard.target.endswith("/mcp"):
+        return _of_mcp(json.loads(heard.body or "{}"))
+    if heard.target.startswith("/slow/"):
+        return _never()
+    return json_reply(json.dumps(_completion(nth if heard.target.startswith("/again/") else 0)))
+
+
+def _completion(nth: int) -> dict[str, Any]:
+    """What a model says: that it is done, or that it wants its `nth` call."""
+    function = {"name": "t", "arguments": "{}"}
+    calls = [{"id": f"c{nth}", "type": "function", "function": function}] if nth else []
+    message = {"role": "assistant", "content": "Monday.", **({"tool_calls": calls} if nth else {})}
+    return {"choices": [{"message": message, "finish_reason": "tool_calls" if nth else "stop"}]}
+
+
+async def _never() -> AsyncIterator[bytes]:
+    """An answer of which nothing comes."""
+    await asyncio.Event().wait()
+    yield b""
+
+
+def _of_mcp(message: Mapping[str, Any]) -> bytes:
+    """What a server with one tool answers."""
+    server = {"protocolVersion": "2025-11-25", "serverInfo": {"name": "x", "version": "1"}}
+    listed = [{"name": "echo", "description": "Say it again.", "inputSchema": {"type": "object"}}]
+    said = {
+        "initialize": {**server, "capabilities": {"tools": {}}},
+        "tools/list": {"tools": listed},
+    }.get(message.get("method", ""))
+    if message.get("id") is None:
+        return reply(status=202 if message else 405)
+    outcome = {"result": said} if said else {"error": {"code": -32601, "message": "no such method"}}
+    return json_reply(json.dumps({"jsonrpc": "2.0", "id": message["id"], **outcome}))
 
 
 def _document(heard: Heard) -> dict[str, Any]:
@@ -476,6 +527,43 @@ def names() -> Look:
 
     async def look(bench: Bench) -> Any:
         return sorted(bench.runtime.snapshot.tools)
+
+    return look
+
+
+def address(tool: str) -> Look:
+    """The url of the target that a tool has."""
+
+    async def look(bench: Bench) -> Any:
+        return bench.runtime.snapshot.tools[tool].service.url
+
+    return look
+
+
+def searched(intent: str) -> Look:
+    """The names of the tools that serve an intent."""
+
+    async def look(bench: Bench) -> Any:
+        return [found.entry.name for found in await bench.runtime.search(intent, ADA)]
+
+    return look
+
+
+def told_of() -> Look:
+    """The names of the tools that models are told of."""
+
+    async def look(bench: Bench) -> Any:
+        export = await bench.runtime.export("openai", ADA)
+        return [each["function"]["name"] for each in export.documents]
+
+    return look
+
+
+def requested() -> Look:
+    """What a request to Anthropic has of the tools."""
+
+    async def look(bench: Bench) -> Any:
+        return (await bench.runtime.export("anthropic", ADA)).documents
 
     return look
 

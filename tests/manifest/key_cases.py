@@ -4,6 +4,7 @@
 """
 
 from manifest import (
+    cases_agent,
     cases_decide,
     cases_kinds,
     cases_limits,
@@ -12,6 +13,8 @@ from manifest import (
     cases_recovery,
     cases_serve,
     cases_shadows,
+    cases_sources,
+    cases_steps,
     cases_tool,
 )
 from manifest.key_case import Later, Works, Wrong
@@ -26,6 +29,9 @@ CASES: list[Works | Wrong | Later] = [
     *cases_offers.CASES,
     *cases_serve.CASES,
     *cases_shadows.SHADOWS,
+    *cases_steps.CASES,
+    *cases_agent.CASES,
+    *cases_sources.CASES,
 ]
 WORKS = [case for case in CASES if isinstance(case, Works)]
 WRONG = [case for case in CASES if isinstance(case, Wrong)]

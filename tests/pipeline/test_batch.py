@@ -16,7 +16,7 @@ from toolrt.core.calls import Caller
 from toolrt.core.errors import RefusedError
 from toolrt.core.results import Answer
 from toolrt.observe.journal_records import Filter
-from toolrt.runtime import Runtime
+from toolrt.opened import Runtime
 from toolrt.testing import ToolError, open_files, stubbed
 
 pytestmark = pytest.mark.anyio

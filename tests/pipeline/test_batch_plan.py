@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from toolrt.core.calls import Caller
 from toolrt.core.errors import RefusedError
+from toolrt.opened import Runtime
 from toolrt.pipeline import batch_plan
-from toolrt.runtime import Runtime
 from toolrt.testing import open_files
 
 pytestmark = pytest.mark.anyio

@@ -3,6 +3,7 @@
 import asyncio
 import time
 from contextlib import asynccontextmanager
+from dataclasses import replace
 
 import pytest
 
@@ -323,9 +324,7 @@ async def on_trial(turns):
             await world.fail()
         tools = runtime.snapshot.tools
         entry = tools["buy"].answered_by(held)
-        runtime.swap(
-            type(runtime.snapshot)(**{**vars(runtime.snapshot), "tools": {**tools, "buy": entry}})
-        )
+        runtime.swap(replace(runtime.snapshot, tools={**tools, "buy": entry}))
         clock.advance(100.0)
         trial = asyncio.create_task(runtime.call("buy", {}))
         for _ in range(turns):

@@ -8,7 +8,7 @@ import pytest
 
 from toolrt.core.errors import AttemptTimeoutError, BindingError, ToolError
 from toolrt.core.results import ToolResult
-from toolrt.runtime import Runtime
+from toolrt.opened import Runtime
 from toolrt.testing import ManualClock, StubCall, open_files, stubbed
 
 pytestmark = pytest.mark.anyio

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from toolrt.core.calls import Caller
+from toolrt.opened import Runtime
 from toolrt.pipeline import sessions
 from toolrt.pipeline.sessions import Sessions
-from toolrt.runtime import Runtime
 from toolrt.testing import ToolError, open_files, stubbed
 
 pytestmark = pytest.mark.anyio

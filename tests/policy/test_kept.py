@@ -35,6 +35,8 @@ OTHERS = {
     "hands_text_on": True,
     "variants": (tool("bank.list", {}, effect="read"),),
     "limits": Limits(max_calls=1),
+    "is_exposed": False,
+    "has_steps": True,
 }
 
 

@@ -5,7 +5,7 @@ import functools
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Union
 
 import pytest
 from pydantic import BaseModel, BeforeValidator, Field, RootModel, TypeAdapter, model_validator
@@ -414,3 +414,16 @@ def test_a_literal_of_bytes_has_no_json_form():
 
     with pytest.raises(FaultError, match="has no JSON form"):
         describe_function(fn)
+
+
+def test_the_members_of_a_union_are_told_as_written_whatever_was_read_before():
+    """`typing` takes unions of the same members for one, and gives the one that it knows."""
+
+    def one(a: Union[str, int], when: date, b: Union[str, int] = None) -> None: ...  # noqa: RUF013, UP007
+
+    def other(a: Union[int, str], when: date, b: Union[int, str] = None) -> None: ...  # noqa: RUF013, UP007
+
+    for fn, kinds in ((one, ["string", "integer"]), (other, ["integer", "string"])):
+        properties = describe_function(fn).input_schema["properties"]
+        assert [each["type"] for each in properties["a"]["anyOf"]] == kinds
+        assert [each["type"] for each in properties["b"]["anyOf"]] == [*kinds, "null"]

@@ -32,10 +32,14 @@ from toolrt.manifest.target import Target
 Effect = Literal["read", "write", "irreversible"]
 
 KINDS: Mapping[str, str] = {
+    "agent": "toolrt.bindings.agent",
     "command": "toolrt.bindings.command",
     "http": "toolrt.bindings.http",
+    "mcp": "toolrt.bindings.mcp",
+    "provider": "toolrt.bindings.provider",
     "python": "toolrt.bindings.python",
     "shell": "toolrt.bindings.shell",
+    "steps": "toolrt.bindings.steps",
 }
 """Kind -> module with a `KIND`; imported when a manifest first uses it."""
 
@@ -90,6 +94,9 @@ class Shared(Protocol):
 S = TypeVar("S", bound=Shared)
 
 
+BindAs = Callable[["BindContext", str, Any, FaultPath], Binding]
+
+
 class Services:
     """What the bindings of one runtime share: made on first use, closed with the runtime."""
 
@@ -134,8 +141,9 @@ class BindContext:
     `visible` are the names that the model may send. `unavailable` says why the tool cannot be
     called for now, and `unavailable_at` where the reason stands, as a path like those of faults.
     `hands_text_on` says that the tool passes a caller's text to an interpreter (P16).
+    `bind_as` binds the tool as another kind, whose options stand at a path here.
     `idempotency` are the header and the template of the key that is sent (E11). The project's own
-    are `settings`.
+    are `settings`; `servers` are the MCP servers of its sources, by name.
     """
 
     tool: str
@@ -159,6 +167,9 @@ class BindContext:
     hands_text_on: bool = False
     idempotency: tuple[str, str] | None = None
     settings: ProjectFile = field(default_factory=ProjectFile)
+    bind_as: "BindAs" = field(default_factory=lambda: _never_bound)
+    servers: Mapping[str, Any] = field(default_factory=dict)
+    has_output_schema: bool = False
 
     def fault(self, code: str, message: str, *path: str | int, **more: Any) -> None:
         """Report a fault at `path` inside the kind's value; `more` as in `Fault`."""
@@ -205,6 +216,10 @@ class BindContext:
         if made.references and self.unavailable is None:
             for problem in self.references.unusable(made.references):
                 self.lacks(problem, *path)
+
+
+def _never_bound(_context: "BindContext", name: str, _options: Any, _path: FaultPath) -> "Binding":
+    return Unfinished(f"nobody binds `{name}` here")
 
 
 def _nothing(_spec: Any, _context: BindContext) -> Described | None:

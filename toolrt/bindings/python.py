@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
+from pydantic import BeforeValidator, Field, WithJsonSchema, WrapValidator, model_validator
 from pydantic_core import PydanticCustomError
 
 from toolrt.bindings.base import BindContext, Binding, Described, Kind, Spec, Unfinished
@@ -17,11 +17,12 @@ from toolrt.bindings.python_calls import AtOnce, Inline, InThread, Linked, OnLoo
 from toolrt.bindings.python_drift import drift
 from toolrt.bindings.python_hosts import Hosts, never_waits
 from toolrt.bindings.python_imports import DOTTED, import_from, looking_at, meant_by
+from toolrt.bindings.python_live import Live, Make
 from toolrt.bindings.python_owners import owned
 from toolrt.bindings.python_targets import Target, callee_of, find_target
 from toolrt.bindings.threads import ThreadPool
 from toolrt.core.faults import Fault, FaultError
-from toolrt.core.marks import mark_of
+from toolrt.core.marks import defaults_of, mark_of
 from toolrt.expressions.scope import Scope
 from toolrt.expressions.slots import TEXT
 from toolrt.expressions.templates import Names, compile_tree
@@ -34,8 +35,6 @@ __all__ = ["KIND", "PythonSpec", "import_from"]
 _ATTRIBUTE = r"[A-Za-z_]\w*"
 _NO_PARAMETERS = {"type": "object", "properties": {}, "additionalProperties": False}
 
-Init = Callable[[], Mapping[str, Any]]
-
 
 def _named(value: Any) -> Any:
     if isinstance(value, str) or callable(value) or value is None:
@@ -43,14 +42,20 @@ def _named(value: Any) -> Any:
     raise PydanticCustomError("not-a-name", "expected a dotted name such as pkg.mod:fn")
 
 
-def _dotted(value: Any) -> Any:
+def _dotted(value: Any, checked: Callable[[Any], str]) -> str:
+    if isinstance(value, Live):
+        return value
     if isinstance(value, str) and not re.match(DOTTED, value):
         right = meant_by(value)
         wanted = f", write {right}" if right else " such as pkg.mod:Class"
         raise PydanticCustomError(
             "not-a-name", "expected a dotted name{wanted}", {"wanted": wanted}
         )
-    return value
+    return checked(value)
+
+
+ObjectName = Annotated[str, WrapValidator(_dotted)]
+"""`pkg.mod:name`, or something alive under its label."""
 
 
 class PythonSpec(Spec):
@@ -59,7 +64,7 @@ class PythonSpec(Spec):
     call: Annotated[Any, BeforeValidator(_named), WithJsonSchema({"type": "string"})] = Field(
         default=None, description="`pkg.mod:fn`; beside `object` the name of its method."
     )
-    object: Annotated[str, BeforeValidator(_dotted)] | None = Field(
+    object: ObjectName | None = Field(
         default=None, description="`pkg.mod:name` of an object, or of a class to make one of."
     )
     init: dict[str, Any] = Field(
@@ -73,7 +78,7 @@ class PythonSpec(Spec):
     def _names_something(self) -> "PythonSpec":
         if self.call is None and self.object is None:
             raise PydanticCustomError("no-callable", "needs `call`, or `object`")
-        if not isinstance(self.call, str):
+        if not isinstance(self.call, str) or isinstance(self.call, Live):
             return self
         if self.object is None and not re.match(DOTTED, self.call):
             right = meant_by(self.call)
@@ -101,7 +106,7 @@ def _described(spec: PythonSpec, context: BindContext) -> Described:
     if target is None:
         return Described(_NO_PARAMETERS, "")
     try:
-        made = describe_function(target.declared, context.project, skip=target.skip)
+        made = describe_function(target.declared, callee=target.callee(context.project))
     except FaultError as error:
         context.faults.extend(error.under("call"))
         doc = read_docstring(inspect.getdoc(target.declared))
@@ -111,13 +116,14 @@ def _described(spec: PythonSpec, context: BindContext) -> Described:
 
 
 def marked(spec: PythonSpec, context: BindContext) -> Mapping[str, Any]:
-    """Tool keys that the callable's author wrote with `@tool`."""
+    """Tool keys that the callable's author wrote with `@tool`; its toolkit's defaults win."""
     try:
         with looking_at(_label(spec), context.project):
-            mark = mark_of(find_target(context.project, spec.call, spec.object, dict).declared)
+            target = find_target(context.project, spec.call, spec.object, dict)
+            mark = mark_of(target.declared)
+            return {**(mark.options if mark else {}), **defaults_of(target.cls or target.owner)}
     except FaultError:
         return {}  # `bind` reports it
-    return mark.options if mark else {}
 
 
 def bind(spec: PythonSpec, context: BindContext) -> Binding:
@@ -133,7 +139,7 @@ def bind(spec: PythonSpec, context: BindContext) -> Binding:
 
 
 def _bound(spec: PythonSpec, context: BindContext) -> Binding:
-    init = _init(spec, context)
+    init = init_of(spec.init, context)
     target = _target(spec, context, init)
     if target is None:
         return Unfinished("its callable is at fault")
@@ -162,7 +168,7 @@ def _label(spec: PythonSpec) -> str:
     return spec.object or (spec.call if isinstance(spec.call, str) else "the callable")
 
 
-def _target(spec: PythonSpec, context: BindContext, init: Init) -> Target | None:
+def _target(spec: PythonSpec, context: BindContext, init: Make) -> Target | None:
     try:
         return find_target(context.project, spec.call, spec.object, init)
     except FaultError as error:
@@ -170,11 +176,11 @@ def _target(spec: PythonSpec, context: BindContext, init: Init) -> Target | None
         return None
 
 
-def _init(spec: PythonSpec, context: BindContext) -> Init:
-    """Gives the arguments of the object's class, references resolved when it is asked."""
+def init_of(written: Mapping[str, Any], context: BindContext) -> Make:
+    """Gives the arguments of an object's class, references resolved when it is asked."""
     names = Names(roots=frozenset({"vars"}), known_keys=context.names.known_keys)
     try:
-        tree = compile_tree(spec.init, TEXT, names)
+        tree = compile_tree(dict(written), TEXT, names)
     except FaultError as error:
         context.faults.extend(error.under("init"))
         return dict
@@ -212,16 +218,18 @@ def _check_written(callee: Callee, faults: Iterable[Fault], context: BindContext
         context.faults.extend(drift(callee, context.input_schema))
 
 
-def _in_process(spec: PythonSpec, linked: Linked, init: Init, context: BindContext) -> Binding:
+def _in_process(spec: PythonSpec, linked: Linked, init: Make, context: BindContext) -> Binding:
     from toolrt.bindings.python_workers import (  # noqa: PLC0415 - few tools need it
         InProcess,
         WorkerPool,
     )
 
-    if not isinstance(spec.call, str | None):
+    named = (spec.call, spec.object)
+    is_alive = any(isinstance(each, Live) and not each.is_dotted for each in named)
+    if is_alive or not isinstance(spec.call, str | None):
         message = "a process finds a callable by its dotted name, and this one is given alive"
         context.fault("unsupported-callable", message, "run_in")
-    target = {"call": spec.call, "object": spec.object}
+    target = {"call": spec.call, "object": spec.object, "is_shared": isinstance(spec.object, Live)}
     properties = context.input_schema.get("properties", ())
     pool = context.services.share(WorkerPool)
     return InProcess(linked, target, init, properties, pool, written=spec.init)

@@ -14,18 +14,23 @@ import sys
 import traceback
 from asyncio import _get_running_loop, _set_running_loop
 from asyncio.tasks import _enter_task, _leave_task
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from toolrt.bindings.forks import without_clones
 from toolrt.bindings.python_errors import message_of
 from toolrt.bindings.python_finder import put_first
 from toolrt.core.faults import Fault, FaultError
 from toolrt.core.names import did_you_mean
+from toolrt.schemas.foreign import ForeignError, looking
 
 DOTTED = r"^[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*(\.[A-Za-z_]\w*)*$"
+
+MODULE = r"^[A-Za-z_]\w*(\.[A-Za-z_]\w*)*$"
+
+T = TypeVar("T")
 
 _PACKAGE = Path(__file__).parents[1]
 _OWNERS: dict[str, Path] = {}
@@ -53,6 +58,28 @@ def import_from(project: Path, dotted: str) -> Any:
         found = attribute_of(found, name, owner)
         owner = f"{owner}{':' if owner == module_name else '.'}{name}"
     return found
+
+
+def module_from(project: Path, name: str) -> Any:
+    """The module `pkg.mod`. Raises FaultError (import-failed) as `import_from`."""
+    if not re.match(MODULE, name):
+        hint = meant_by(name)
+        raise _failed(f"`{name}` is no name of a module", hint and f"write {hint}")
+    return _module(project, name)
+
+
+def run_at_load(label: str, project: Path, fn: Callable[[], T]) -> T:
+    """What `fn`, which is user code, gives; it finds no loop, whether one runs here or not.
+
+    Raises FaultError (import-failed) for what it raises.
+    """
+    try:
+        with looking_at(label, project), _outside_any_loop(), looking():
+            return fn()
+    except ForeignError as error:
+        if isinstance(error.__cause__, FaultError):
+            raise error.__cause__ from None
+        raise _failed(f"`{label}` failed: {error}") from error
 
 
 def meant_by(written: str) -> str | None:

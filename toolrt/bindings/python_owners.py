@@ -18,7 +18,8 @@ from typing import Any
 from toolrt.bindings.base import BindContext, Binding
 from toolrt.bindings.python_calls import is_awaitable
 from toolrt.bindings.python_errors import message_of
-from toolrt.bindings.python_targets import LateMethod, Target
+from toolrt.bindings.python_live import LateObject
+from toolrt.bindings.python_targets import Target
 from toolrt.bindings.threads import Ran, aside
 from toolrt.core import logs
 from toolrt.core.calls import Invocation
@@ -157,7 +158,7 @@ def owned(binding: Binding, target: Target, context: BindContext) -> Binding:
 def owner_of(target: Target) -> tuple[str, Callable[[], Any]] | None:
     """The name of an object that wants to be set up or torn down, and what finds it."""
     key = target.owner
-    late = key if isinstance(key, LateMethod) else None
+    late = key if isinstance(key, LateObject) else None
     kind = late.cls if late else type(key)
     if key is None or isinstance(key, ModuleType) or not any(_has(kind, name) for name in _STEPS):
         return None

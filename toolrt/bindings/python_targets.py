@@ -3,19 +3,16 @@
 Also used by the worker processes of `run_in: process`, which find the same callable there.
 """
 
-import threading
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from toolrt.bindings.python_imports import attribute_of, import_from
+from toolrt.bindings.python_live import LateObject, Live, Make
 from toolrt.core.faults import Fault, FaultError
 from toolrt.schemas.phrases import with_article
 from toolrt.schemas.signatures import Callee, read_callee
-
-Make = Callable[[], Mapping[str, Any]]
-"""Gives the arguments of an object's class, when the object is made."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +20,7 @@ class Target:
     """`fn` is called, `declared` is read: its signature without the first `skip` parameters.
 
     `cls` is the class whose object is made at the first call. `owner` is the object that `fn`
-    belongs to, or what makes it.
+    belongs to, or the one that is still to be made.
     """
 
     fn: Callable[..., Any]
@@ -32,6 +29,13 @@ class Target:
     skip: int = 0
     cls: type | None = None
     owner: Any = None
+    read: list[Callee] = field(default_factory=list, compare=False)
+
+    def callee(self, project: Path) -> Callee:
+        """What its signature says, read once. Raises FaultError where it says nothing."""
+        if not self.read:
+            self.read.append(read_callee(self.declared, project, skip=self.skip))
+        return self.read[0]
 
 
 def find_target(
@@ -42,6 +46,12 @@ def find_target(
     A class as `owner` is made into an object at the first call, with what `init` gives then.
     Raises FaultError at the paths ("call",) and ("object",).
     """
+    live = call if isinstance(call, Live) else owner
+    if isinstance(live, Live):
+        method = None if live is call else call
+        if method not in live.targets:
+            live.targets[method] = _found_in(live, method)
+        return cast("Target", live.targets[method])
     if callable(call):
         module = getattr(call, "__module__", None) or type(call).__module__
         name = getattr(call, "__qualname__", None) or type(call).__qualname__
@@ -50,16 +60,30 @@ def find_target(
         return _callable(_imported(project, call, "call"), call)
     found = _imported(project, owner, "object")
     if isinstance(found, type):
-        return _late(found, owner, call or "__call__", init)
-    if call is None:
+        return _late(LateObject(found, init), owner, call or "__call__")
+    return _of_object(found, owner, call)
+
+
+def _found_in(live: Live, method: str | None) -> Target:
+    """The target of a thing that is given alive, or of a method of it."""
+    found, label = live.found, str(live)
+    if isinstance(found, LateObject):
+        return _late(found, label, method or "__call__")
+    if method is not None:
+        return _of_object(found, label, method)
+    return replace(_callable(found, label), owner=getattr(found, "__self__", None))
+
+
+def _of_object(found: Any, owner: str, method: str | None) -> Target:
+    if method is None:
         return replace(_callable(found, owner, "object"), owner=found)
-    return replace(_callable(_attribute(found, call, owner), f"{owner}.{call}"), owner=found)
+    return replace(_callable(_attribute(found, method, owner), f"{owner}.{method}"), owner=found)
 
 
 def callee_of(target: Target, project: Path) -> tuple[Callee, tuple[Fault, ...]]:
     """What a target's signature says, and why it says nothing: then it is called by name."""
     try:
-        return read_callee(target.declared, project, skip=target.skip), ()
+        return target.callee(project), ()
     except FaultError as error:
         return Callee(target.label, "", ()), error.faults
 
@@ -89,7 +113,8 @@ def _callable(found: Any, label: str, key: str = "call") -> Target:
     return Target(found, found, label)
 
 
-def _late(cls: type, owner: str, method: str, init: Make | None) -> Target:
+def _late(late: LateObject, owner: str, method: str) -> Target:
+    cls = late.cls
     raw = next((vars(each)[method] for each in cls.__mro__ if method in vars(each)), None)
     if raw is None and method == "__call__":
         message = f"a `{cls.__name__}` cannot be called"
@@ -99,33 +124,20 @@ def _late(cls: type, owner: str, method: str, init: Make | None) -> Target:
     target = _callable(declared, owner if method == "__call__" else f"{owner}.{method}")
     if isinstance(raw, classmethod | staticmethod):
         return target
-    fn = LateMethod(cls, method, init)
-    return replace(target, fn=fn, skip=1, cls=cls, owner=fn)
+    return replace(target, fn=LateMethod(late, method), skip=1, cls=cls, owner=late)
 
 
 class LateMethod:
-    """A method of an object that is made at the first call, once."""
+    """A method of an object that is made at the first call."""
 
-    def __init__(self, cls: type, method: str, init: Make | None) -> None:
-        self.cls = cls
+    __slots__ = ("_bound", "_late", "_method")
+
+    def __init__(self, late: LateObject, method: str) -> None:
+        self._late = late
         self._method = method
-        self._init = init
-        self._lock = threading.Lock()
-        self._made: Any = None
         self._bound: Callable[..., Any] | None = None
 
-    def made(self) -> Any:
-        """The object."""
-        if self._bound is None:
-            self._bind()
-        return self._made
-
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
-        return (self._bound or self._bind())(*args, **kwargs)
-
-    def _bind(self) -> Callable[..., Any]:
-        with self._lock:
-            if self._bound is None:
-                self._made = self.cls(**(self._init() if self._init else {}))
-                self._bound = getattr(self._made, self._method)
-        return self._bound
+        if self._bound is None:
+            self._bound = getattr(self._late.made(), self._method)
+        return self._bound(*args, **kwargs)

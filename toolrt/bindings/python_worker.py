@@ -19,6 +19,8 @@ from toolrt.bindings.forks import FORKS, leave_clone
 from toolrt.bindings.python_calls import Linked, link
 from toolrt.bindings.python_errors import failure_of
 from toolrt.bindings.python_frames import read_frame, write_frame
+from toolrt.bindings.python_imports import import_from
+from toolrt.bindings.python_live import LateObject, Live
 from toolrt.bindings.python_targets import Target, callee_of, find_target
 from toolrt.bindings.python_upkeep import Loop, Upkeep
 from toolrt.core.calls import Caller, Invocation, Sighting
@@ -50,6 +52,7 @@ class _Serving:
         self._forks = FORKS.count
         self._calls: SimpleQueue[dict[str, Any]] = SimpleQueue()
         self._linked: dict[str, tuple[Target, Linked]] = {}
+        self._shared: dict[str, Live] = {}
         self._loop = Loop()
         self._upkeep: Upkeep | None = None
         log = logging.getLogger("toolrt.tools")
@@ -116,14 +119,25 @@ class _Serving:
     def _link(self, target: dict[str, Any], project: Path) -> tuple[Target, Linked]:
         key = json.dumps(target)
         if key not in self._linked:
-            init = target["init"]
             try:
-                found = find_target(project, target["call"], target["object"], lambda: init)
+                found = self._found(target, project)
             except FaultError as error:
                 raise BindingError(str(error), code="unavailable") from error
             callee, _ = callee_of(found, project)
             self._linked[key] = found, link(found, callee, target["properties"], project)
         return self._linked[key]
+
+    def _found(self, target: dict[str, Any], project: Path) -> Target:
+        """The target; methods of one source belong to one object. Raises FaultError."""
+        call, owner, init = target["call"], target["object"], target["init"]
+        if not target["is_shared"]:
+            return find_target(project, call, owner, lambda: init)
+        key = json.dumps([owner, init])
+        if key not in self._shared:
+            found = import_from(project, owner)
+            late = LateObject(found, lambda: init) if isinstance(found, type) else found
+            self._shared[key] = Live(owner, late)
+        return find_target(project, call, self._shared[key])
 
     def _invocation(self, call: dict[str, Any], sighting: Sighting) -> Invocation:
         number, clock = call["number"], SystemClock()

@@ -9,22 +9,29 @@ from dataclasses import dataclass, replace
 from functools import cached_property, partial
 
 from toolrt.bindings.base import Services
+from toolrt.catalog.asked_model import add_model
 from toolrt.catalog.builtins import add_builtins, compile_builtin
 from toolrt.catalog.defaults import check_defaults
+from toolrt.catalog.embedder import check_embedder
 from toolrt.catalog.freshness import check_readers, watched
 from toolrt.catalog.kept import KeptTools
 from toolrt.catalog.links import check_links
+from toolrt.catalog.meta_tools import told_of
 from toolrt.catalog.notices import check_notify
 from toolrt.catalog.offers import compile_offers
 from toolrt.catalog.project import check_project
 from toolrt.catalog.short_secrets import check_secrets
 from toolrt.catalog.snapshot import Snapshot, ToolEntry
+from toolrt.catalog.sources.expanding import expand_sources
+from toolrt.catalog.steps import strengthened
 from toolrt.catalog.targets import check_targets
 from toolrt.catalog.tools import compile_tool
 from toolrt.catalog.variants import varied
+from toolrt.catalog.versions import settle_versions
 from toolrt.catalog.workshop import Workshop
 from toolrt.core.decisions import Rules
 from toolrt.core.faults import Fault
+from toolrt.core.names import without_dots
 from toolrt.core.redaction import Redactor, blotted, without_credentials
 from toolrt.expressions.references import References
 from toolrt.loading.diagnostics import Diagnostic
@@ -87,10 +94,14 @@ def compile_files(
     `imports` false leaves Python callables alone. `kept` are tools that may be used again.
     """
     kept = kept or KeptTools()
-    add_builtins(files)
-    lay_settings(files)
     workshop = Workshop(files, services, references, imports=imports)
+    add_builtins(files)
+    add_model(files)
+    expand_sources(workshop)
+    settle_versions(files)
+    lay_settings(files)
     check_project(files)
+    check_embedder(workshop)
     check_defaults(files)
     check_targets(workshop)
     entries: dict[str, ToolEntry] = {}
@@ -100,6 +111,7 @@ def compile_files(
         if entry is not None:
             entries[entry.name] = entry
     kept.turn()
+    entries = strengthened(files, entries)
     broken = {written.name for written in files.tools} - entries.keys()
     rules = compile_rules(files, entries, broken)
     check_notify(files, entries, rules)
@@ -122,6 +134,9 @@ def compile_files(
         project.approvals or Approvals(),
         *offers,
     )
+    told = told_of(project, snapshot.listed)
+    if told is not snapshot.listed:
+        snapshot = replace(snapshot, told=frozenset(told))
     return Compiled(snapshot, files, references.redactor)
 
 
@@ -140,7 +155,8 @@ def _once_each(files: LoadedFiles) -> list[WrittenTool]:
     kept: list[WrittenTool] = []
     for written in files.tools:
         known = first.setdefault(written.name, written)
-        if known is not written and known.document.file != written.document.file:
+        is_same_place = known.document.file == written.document.file and known.path == written.path
+        if not is_same_place:
             _report_twin(files, written, known)
         kept.append(written)
     _report_meeting(files, first.values())
@@ -151,9 +167,9 @@ def _report_meeting(files: LoadedFiles, tools: Iterable[WrittenTool]) -> None:
     """Two names that are one where no dot may be written: for MCP clients and vendors."""
     by_wire: dict[str, WrittenTool] = {}
     for written in tools:
-        known = by_wire.setdefault(written.name.replace(".", "_"), written)
+        wire = without_dots(written.name)
+        known = by_wire.setdefault(wire, written)
         if known is not written:
-            wire = known.name.replace(".", "_")
             message = f"`{written.name}` and `{known.name}` would both be `{wire}` for a model"
             fault = Fault("names-meet", message, (), "rename one of the two", on_key=True)
             files.report(written.document, written.path, fault)

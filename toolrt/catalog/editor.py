@@ -16,6 +16,7 @@ from toolrt.catalog.editor_words import (
     map_of,
     nullable,
 )
+from toolrt.core.versions import with_version
 from toolrt.manifest.parameters import NAME as PARAMETER_NAME
 from toolrt.manifest.parameters import OWN_WORDS, RESERVED, SOURCES, TYPES
 from toolrt.manifest.policy import PoliciesFile
@@ -32,6 +33,7 @@ SHORT_KINDS: Mapping[str, str] = {
     "http": "url",
     "python": "call",
     "shell": "script",
+    "steps": "steps",
 }
 """Kind -> the option that its short form is."""
 
@@ -50,7 +52,7 @@ def _tools() -> dict[str, Any]:
     definitions |= _of_tool()
     properties = schema["properties"]
     properties["tools"] = nullable(
-        {**map_of({"$ref": f"{DEFS}tool"}), "propertyNames": {"pattern": NAME}}
+        {**map_of({"$ref": f"{DEFS}tool"}), "propertyNames": {"pattern": with_version(NAME)}}
     )
     properties["defaults"] = nullable({"$ref": f"{DEFS}defaults"})
     return _file("toolrt tools file", schema, definitions, _ANCHORS)
@@ -86,8 +88,9 @@ def _of_tool() -> dict[str, Any]:
     for name in KINDS:
         spec, below = definitions_of(kind(name).spec)
         definitions |= {**below, name: spec}
-        short = spec["properties"][SHORT_KINDS[name]]
-        properties[name] = {"anyOf": [short, {"$ref": f"{DEFS}{name}"}]}
+        whole = {"$ref": f"{DEFS}{name}"}
+        short = SHORT_KINDS.get(name)
+        properties[name] = whole if short is None else {"anyOf": [spec["properties"][short], whole]}
     definitions |= {"parameter": _parameter(), "schema": _schema()}
     properties["parameters"] = _parameters()
     properties["input_schema"] = _input_schema()

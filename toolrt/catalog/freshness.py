@@ -8,9 +8,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from toolrt.bindings.base import Effect
+from toolrt.catalog.missing import missing
 from toolrt.catalog.results import compiled
-from toolrt.core.faults import Fault
+from toolrt.core.faults import Fault, Path
 from toolrt.core.names import did_you_mean
+from toolrt.core.versions import meant
 from toolrt.expressions.slots import TEXT
 from toolrt.expressions.templates import Names, Template, compile_template
 from toolrt.loading.loader import LoadedFiles
@@ -72,22 +74,21 @@ def _of_resource(made: Template, parameters: Parameters) -> Iterator[Fault]:
 
 def check_readers(files: LoadedFiles, entries: Mapping[str, "ToolEntry"]) -> None:
     """Report the tools in `read_by` that cannot show what is changed."""
-    known = [written.name for written in files.tools]
     for entry in entries.values():
         if entry.freshness is None:
             continue
-        faults = list(_of_readers(entry, entry.freshness, entries, known))
+        faults = list(_of_readers(entry, entry.freshness, entries, files))
         if faults:
             files.report_layered(entry.path, entry.layered, faults)
 
 
 def _of_readers(
-    entry: "ToolEntry", freshness: Freshness, entries: Mapping[str, "ToolEntry"], known: list[str]
+    entry: "ToolEntry", freshness: Freshness, entries: Mapping[str, "ToolEntry"], files: LoadedFiles
 ) -> Iterator[Fault]:
     written = entry.manifest.freshness
     for number, name in enumerate(written.read_by if written else ()):
         place = ("freshness", "read_by", number)
-        reader = entries.get(name)
+        reader = meant(name, entries)
         if reader is not None:
             for message, hint in _unfit(freshness, reader):
                 yield Fault("unfit-link", message, place, hint)
@@ -97,9 +98,16 @@ def _of_readers(
                     "python tools tell one with `Context.saw`, and http tools one another by ETag"
                 )
                 yield Fault("weak-freshness", message, place, hint, severity="warning")
-        elif name not in known:
-            message = f"`{name}` is no tool of this project"
-            yield Fault("no-such-tool", message, place, did_you_mean(name, known))
+        else:
+            yield from _of_no_tool(name, place, files)
+
+
+def _of_no_tool(name: str, place: Path, files: LoadedFiles) -> Iterator[Fault]:
+    known = [written.name for written in files.tools]
+    severity = None if name in known else missing(files, name)
+    if severity is not None:
+        message = f"`{name}` is no tool of this project"
+        yield Fault("no-such-tool", message, place, did_you_mean(name, known), severity)
 
 
 def _tells(reader: "ToolEntry", entry: "ToolEntry") -> bool:
@@ -126,7 +134,9 @@ def watched(tools: Mapping[str, "ToolEntry"]) -> dict[str, "ToolEntry"]:
         for reader in entry.freshness.read_by if entry.freshness else ():
             resource = entry.freshness.resource if entry.freshness else None
             if resource is not None:
-                wanted.setdefault(reader, {})[resource.source] = resource
+                found = meant(reader, tools)
+                name = reader if found is None else found.name
+                wanted.setdefault(name, {})[resource.source] = resource
     return {
         name: entry.watched_as(tuple(wanted[name].values())) if name in wanted else entry
         for name, entry in tools.items()

@@ -1,10 +1,20 @@
 """Which kind a tool has, and the options of that kind as it reads them."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-from toolrt.bindings.base import KINDS, TARGET, BindContext, Effect, Kind, Spec, kind
+from toolrt.bindings.base import (
+    KINDS,
+    TARGET,
+    BindContext,
+    Binding,
+    Effect,
+    Kind,
+    Spec,
+    Unfinished,
+    kind,
+)
 from toolrt.core.faults import Fault, child
 from toolrt.core.faults import Path as FaultPath
 from toolrt.core.names import nearest
@@ -12,6 +22,7 @@ from toolrt.loading.layers import Layered
 from toolrt.loading.problems import mended
 from toolrt.loading.resets import reset_faults
 from toolrt.loading.validation import validated
+from toolrt.manifest.longform import LONG
 from toolrt.manifest.tool import KIND_NAMES, ToolManifest
 
 OF_EXPRESSIONS = frozenset(
@@ -87,6 +98,27 @@ def implementation(layered: Layered, faults: list[Fault]) -> Implementation | No
     rest = mended(chosen.spec, layered.merged[chosen.name], found)
     spec, _ = validated(chosen.spec, rest, source_text)
     return None if spec is None else Implementation(chosen, spec, is_mended=True)
+
+
+def bound_as(context: BindContext, name: str, options: Any, path: FaultPath) -> Binding:
+    """The tool of `context` as the kind `name` binds it; faults are told at `path`."""
+    chosen = kind(name)
+    spec, found = validated(chosen.spec, LONG[name](options) if name in LONG else options, _unread)
+    context.faults += [fault.under(*path) for fault in found]
+    if spec is None:
+        return Unfinished("its options are at fault")
+    inner = replace(context, faults=[])
+    made = chosen.bind(spec, inner)
+    context.faults += [fault.under(*path) for fault in inner.faults]
+    context.used |= inner.used
+    context.used_references += inner.used_references
+    if inner.unavailable is not None:
+        context.lacks(inner.unavailable, *path, *inner.unavailable_at)
+    return made
+
+
+def _unread(_path: FaultPath) -> None:
+    """Scalars stay what they are."""
 
 
 def _wrong_kinds(named: list[str], merged: Mapping[str, Any]) -> list[Fault]:

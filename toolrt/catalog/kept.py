@@ -15,7 +15,7 @@ from toolrt.catalog.snapshot import ToolEntry
 from toolrt.catalog.workshop import Workshop
 from toolrt.core.faults import Path, child
 from toolrt.loading.findings import Finding
-from toolrt.loading.layers import Conditional, Layer
+from toolrt.loading.layers import SOURCE, Conditional, Layer
 from toolrt.loading.loader import WrittenTarget, WrittenTool
 from toolrt.loading.reader import Document
 
@@ -26,13 +26,15 @@ Place = tuple[Document, Path]
 @dataclass(frozen=True, slots=True)
 class _Kept:
     """What a tool came to, and what it was made of beside the project's own file: its layers, and
-    the target that it names.
+    the target or the server that it names.
     """
 
+    name: str
     layers: Sequence[Layer]
     conditional: Sequence[Conditional]
     target_name: str
     target: WrittenTarget | None
+    server: object
     entry: ToolEntry | None
     findings: Sequence[Finding]
 
@@ -87,7 +89,9 @@ def _fresh(workshop: Workshop, written: WrittenTool, compile_: Compile) -> _Kept
     findings = tuple(workshop.files.findings[before:])
     name = _target_name(written)
     target = workshop.files.targets.get(name)
-    return _Kept(written.layered.layers, written.conditional, name, target, entry, findings)
+    server = _server_key(workshop, written)
+    layers, conditional = written.layered.layers, written.conditional
+    return _Kept(written.name, layers, conditional, name, target, server, entry, findings)
 
 
 def _is_lasting(kept: _Kept, workshop: Workshop, written: WrittenTool) -> bool:
@@ -105,11 +109,14 @@ def _is_made_of_same(kept: _Kept, workshop: Workshop, written: WrittenTool) -> b
     """Whether nothing has changed; documents are the same only when they are the same object."""
     files, layers, conditional = workshop.files, written.layered.layers, written.conditional
     return (
-        len(kept.layers) == len(layers)
+        kept.name == written.name
+        and written.blocked is None
+        and len(kept.layers) == len(layers)
         and all(map(_is_same_layer, kept.layers, layers))
         and len(kept.conditional) == len(conditional)
         and all(map(_is_same_setting, kept.conditional, conditional))
         and kept.target is files.targets.get(kept.target_name)
+        and kept.server == _server_key(workshop, written)
         and not (kept.target_name and files.is_broken_target(kept.target_name))
         and not _lacks(kept.entry, workshop)
     )
@@ -121,11 +128,21 @@ def _target_name(written: WrittenTool) -> str:
     return named if isinstance(named, str) else ""
 
 
+def _server_key(workshop: Workshop, written: WrittenTool) -> object:
+    """What the connection is known by that a tool of a server needs."""
+    if not workshop.files.servers:
+        return None
+    name = child(written.layered.merged.get("mcp"), "server")
+    server = workshop.files.servers.get(name) if isinstance(name, str) else None
+    return None if server is None else (server.key, server.lacks)
+
+
 def _is_same_layer(one: Layer, other: Layer) -> bool:
     if one is other:
         return True
-    told = (one.name, one.document, one.prefix)
-    return told == (other.name, other.document, other.prefix)
+    if (one.name, one.document, one.prefix) != (other.name, other.document, other.prefix):
+        return False
+    return one.name != SOURCE or one.data == other.data  # all else stands in the document
 
 
 def _is_same_setting(one: Conditional, other: Conditional) -> bool:

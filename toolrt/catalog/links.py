@@ -1,16 +1,20 @@
-"""Tools that call other tools: `fallback`, `verify` and `poll`, checked once all are compiled.
+"""Tools that call other tools: `fallback`, `verify`, `poll` and `steps`, checked once all are
+compiled.
 
 A tool that is not there, one that does not fit, and rows of tools that would never end are faults
 at the key that names them (E14).
 """
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 
+from toolrt.catalog.missing import missing
 from toolrt.catalog.sensitive import sensitive_names
 from toolrt.catalog.snapshot import ToolEntry
+from toolrt.catalog.steps import place_of, step_faults, steps_of
 from toolrt.core.faults import Fault, Path
 from toolrt.core.names import did_you_mean
+from toolrt.core.versions import meant
 from toolrt.loading.loader import LoadedFiles
 
 DEEPEST = 4
@@ -21,32 +25,45 @@ _ASKED = frozenset({"verify", "poll"})
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """One tool names another one, under `key`; `given` are the arguments that it hands over."""
+    """One tool names another one, under `key`; `given` are the arguments that it hands over, and
+    `number` is that of the step, where it is one.
+    """
 
     key: str
     tool: str
     given: frozenset[str]
+    number: int | None = None
 
     @property
     def place(self) -> Path:
-        return (self.key, "tool")
+        return (self.key, "tool") if self.number is None else place_of(self.number, "tool")
 
 
 def check_links(files: LoadedFiles, entries: Mapping[str, ToolEntry]) -> None:
     """Report every link that cannot work."""
-    graph = {name: [*links_of(entry)] for name, entry in entries.items() if _has_links(entry)}
-    names = [written.name for written in files.tools] if graph else []
+    graph = {
+        name: [_by_its_name(link, entries) for link in links_of(entry)]
+        for name, entry in entries.items()
+        if _has_links(entry)
+    }
     for name, links in graph.items():
-        faults = [fault for link in links for fault in _faults(entries[name], link, entries, names)]
+        faults = [fault for link in links for fault in _faults(entries[name], link, entries, files)]
         faults = faults or list(_endless(name, graph))
         if faults:
             entry = entries[name]
             files.report_layered(entry.path, entry.layered, faults)
 
 
+def _by_its_name(link: Link, entries: Mapping[str, ToolEntry]) -> Link:
+    """The link to a tool by the name that it has here, whichever was written."""
+    other = meant(link.tool, entries)
+    return link if other is None else replace(link, tool=other.name)
+
+
 def _has_links(entry: ToolEntry) -> bool:
     manifest = entry.manifest
-    return not (manifest.fallback is None and manifest.verify is None and manifest.poll is None)
+    is_alone = manifest.fallback is None and manifest.verify is None and manifest.poll is None
+    return not is_alone or bool(steps_of(entry))
 
 
 def links_of(entry: ToolEntry) -> Iterator[Link]:
@@ -57,14 +74,19 @@ def links_of(entry: ToolEntry) -> Iterator[Link]:
     for key, written in (("verify", manifest.verify), ("poll", manifest.poll)):
         if written is not None:
             yield Link(key, written.tool, frozenset(written.args))
+    for number, step in enumerate(steps_of(entry)):
+        yield Link("steps", step.tool, frozenset(step.written), number)
 
 
 def _faults(
-    entry: ToolEntry, link: Link, entries: Mapping[str, ToolEntry], names: Iterable[str]
+    entry: ToolEntry, link: Link, entries: Mapping[str, ToolEntry], files: LoadedFiles
 ) -> Iterator[Fault]:
     other = entries.get(link.tool)
     if other is None:
-        yield from _of_no_tool(link, names)
+        yield from _of_no_tool(link, files)
+        return
+    if link.number is not None:
+        yield from step_faults(entry, link.number, steps_of(entry)[link.number], other)
         return
     if link.key in _ASKED:
         yield from _unfit_to_ask(link, other)
@@ -88,12 +110,13 @@ def _how_given(link: Link, name: str) -> str:
     return f"it gets the arguments of this tool by name: call one `{name}`, or give it a default"
 
 
-def _of_no_tool(link: Link, names: Iterable[str]) -> Iterator[Fault]:
+def _of_no_tool(link: Link, files: LoadedFiles) -> Iterator[Fault]:
     """A name without a compiled tool; what is wrong with one that has errors is told there."""
-    known = list(names)
-    if link.tool not in known:
-        hint = did_you_mean(link.tool, known)
-        yield Fault("no-such-tool", f"`{link.tool}` is no tool of this project", link.place, hint)
+    known = [written.name for written in files.tools]
+    severity = None if link.tool in known else missing(files, link.tool)
+    if severity is not None:
+        hint, message = did_you_mean(link.tool, known), f"`{link.tool}` is no tool of this project"
+        yield Fault("no-such-tool", message, link.place, hint, severity)
 
 
 def _unfit_to_ask(link: Link, other: ToolEntry) -> Iterator[Fault]:

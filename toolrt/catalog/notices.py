@@ -9,6 +9,7 @@ from toolrt.catalog.snapshot import ToolEntry
 from toolrt.core.decisions import Rules
 from toolrt.core.faults import Fault, Path
 from toolrt.core.names import did_you_mean
+from toolrt.core.versions import meant
 from toolrt.loading.loader import LoadedFiles
 
 FIELDS = (
@@ -34,7 +35,7 @@ def check_notify(files: LoadedFiles, entries: Mapping[str, ToolEntry], rules: Ru
     name = files.project.approvals.notify if files.project.approvals else None
     if name is None or files.project_document is None:
         return
-    entry = entries.get(name)
+    entry = meant(name, entries)
     faults = _of_tool(entry, files, rules) if entry else _of_no_tool(name, files)
     files.report(files.project_document, (), *faults)
 

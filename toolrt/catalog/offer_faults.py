@@ -4,14 +4,14 @@ tools that it names fit.
 
 import re
 from collections.abc import Collection, Iterator, Mapping
-from fnmatch import fnmatchcase
+from itertools import starmap
 from typing import Final
 
 from toolrt.catalog.offered import VARIABLE
 from toolrt.catalog.snapshot import ToolEntry
 from toolrt.core.faults import Fault
 from toolrt.core.names import did_you_mean
-from toolrt.manifest.offers import Toolset
+from toolrt.manifest.offers import Toolset, is_among
 
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
 _GLOB: Final = frozenset("*?[")
@@ -24,22 +24,28 @@ def of_name(name: str, kind: str) -> Iterator[Fault]:
         yield Fault("bad-name", message, on_key=True)
 
 
-def of_toolset(toolset: Toolset, names: Collection[str]) -> Iterator[Fault]:
-    """Globs that no tool has, and a set that is empty although it names nothing wrong."""
+def of_toolset(toolset: Toolset, names: Mapping[str, str | None]) -> Iterator[Fault]:
+    """Names and globs that no tool has, and a set that is empty although it names nothing wrong.
+    `names` are those of all tools, with their versions.
+    """
     is_known = all(_is_known(name, names) for name in toolset.tools)
     for key in ("tools", "hide"):
         for at, glob in enumerate(getattr(toolset, key)):
-            if not _GLOB.isdisjoint(glob) and not _is_known(glob, names):
-                hint = did_you_mean(glob.strip("*?.[]"), {each.partition(".")[0] for each in names})
-                message = f"`{glob}` is no tool of this project"
-                yield Fault("no-such-tool", message, (key, at), hint, severity="warning")
-    if is_known and not any(map(toolset.offers, names)):
+            if _is_known(glob, names):
+                continue
+            message = f"`{glob}` is no tool of this project"
+            if _GLOB.isdisjoint(glob):
+                yield Fault("no-such-tool", message, (key, at), did_you_mean(glob, names))
+                continue
+            hint = did_you_mean(glob.strip("*?.[]"), {each.partition(".")[0] for each in names})
+            yield Fault("no-such-tool", message, (key, at), hint, severity="warning")
+    if is_known and not any(starmap(toolset.offers, names.items())):
         message = "this toolset has no tool"
         yield Fault("empty-toolset", message, ("tools",), severity="warning")
 
 
-def _is_known(glob: str, names: Collection[str]) -> bool:
-    return any(fnmatchcase(name, glob) for name in names)
+def _is_known(glob: str, names: Mapping[str, str | None]) -> bool:
+    return any(is_among(name, version, (glob,)) for name, version in names.items())
 
 
 def of_maker(kind: str, entry: ToolEntry | None, given: Collection[str]) -> Iterator[Fault]:

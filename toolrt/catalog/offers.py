@@ -21,6 +21,7 @@ from toolrt.catalog.snapshot import ToolEntry
 from toolrt.core.faults import Fault, FaultError
 from toolrt.core.faults import Path as FaultPath
 from toolrt.core.names import did_you_mean
+from toolrt.core.versions import meant
 from toolrt.expressions.slots import TEXT
 from toolrt.expressions.templates import Template, compile_template
 from toolrt.expressions.vocabulary import Names
@@ -92,12 +93,10 @@ class _Toolsets:
 
     def faults(self, files: LoadedFiles, entries: Mapping[str, ToolEntry]) -> Iterator[Fault]:
         """Names and globs that are no tools."""
-        for key in ("tools", "hide"):
-            for at, name in enumerate(getattr(self._written, key)):
-                if not set("*?[") & set(name):
-                    yield from _of_tool(name, (key, at), files, entries)
         if files.knows.tools:
-            yield from of_toolset(self._written, {*entries, *(each.name for each in files.tools)})
+            written = {each.name: None for each in files.tools}
+            known = written | {name: each.version for name, each in entries.items()}
+            yield from of_toolset(self._written, known)
 
     def compiled(self, _name: str, _root: Path) -> Toolset:
         return self._written
@@ -118,7 +117,7 @@ class _Prompts:
         if self._written.tool is not None:
             yield from _of_tool(self._written.tool, ("tool",), files, entries)
             given = tuple(self._written.arguments)
-            yield from of_maker("prompt", entries.get(self._written.tool), given)
+            yield from of_maker("prompt", meant(self._written.tool, entries), given)
         for at, message in enumerate(self._messages):
             place: FaultPath = () if self._written.text is not None else ("messages", at)
             yield from _of_text(message.text, (*place, "text"), self._names)
@@ -169,7 +168,7 @@ class _Resources:
         yield from of_uri(written.uri, self._uris)
         if written.tool is not None:
             yield from _of_tool(written.tool, ("tool",), files, entries)
-            yield from of_maker("resource", entries.get(written.tool), self._variables)
+            yield from of_maker("resource", meant(written.tool, entries), self._variables)
         yield from _of_text(written.text, ("text",), self._names)
         yield from _of_file(written.file, ("file",), files.root)
 
@@ -194,7 +193,7 @@ def _of_tool(
 ) -> Iterator[Fault]:
     """A name that no tool has; what is wrong with one that has errors is told there."""
     names = [written.name for written in files.tools]
-    if name not in entries and name not in names and files.knows.tools:
+    if meant(name, entries) is None and name not in names and files.knows.tools:
         hint = did_you_mean(name, names)
         yield Fault("no-such-tool", f"`{name}` is no tool of this project", path, hint)
 

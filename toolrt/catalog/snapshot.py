@@ -18,10 +18,12 @@ from toolrt.catalog.variants import Variants
 from toolrt.core.calls import Invocation
 from toolrt.core.decisions import Decider, Rules
 from toolrt.core.faults import Path
+from toolrt.core.hosted import Hosted
+from toolrt.core.versions import is_older, meant
 from toolrt.expressions.conditions import Condition
 from toolrt.expressions.references import Reference
 from toolrt.expressions.templates import Template
-from toolrt.loading.layers import SETTINGS, Layer, Layered
+from toolrt.loading.layers import SETTINGS, SOURCE, Layer, Layered
 from toolrt.manifest.offers import Toolset
 from toolrt.manifest.parameters import Parameters, for_model
 from toolrt.manifest.policy import Limits
@@ -30,6 +32,9 @@ from toolrt.manifest.target import Target
 from toolrt.manifest.tool import ToolManifest
 from toolrt.schemas.arguments import ArgumentChecker
 from toolrt.schemas.canonical import canonical_json
+
+OF_FILES: Final = "plan:"
+"""How the names of plans begin that stand in files of their own: no tool's does."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,8 +70,9 @@ class ToolEntry(_LooksUp):
     of its target. `own_description` is the one without hints about people, `limits` what operators'
     settings let a session do with it. `variants` are its other forms, for some callers.
     `uses` is what its binding needs of the things that are shared. `recourse` is what it does about
-    failure. `seen_as` names what its answers show, for tools
-    whose `freshness` counts on it. `decider` is injected once policy is compiled.
+    failure. `seen_as` names what its answers show, for tools whose `freshness` counts on it.
+    `source` is the name of what yields it, and `is_foreign` says that a server or a document
+    describes it. `decider` is injected once policy is compiled.
     """
 
     name: str
@@ -101,6 +107,8 @@ class ToolEntry(_LooksUp):
     hooks: Hooks | None = None
     uses: frozenset[object] = frozenset()
     seen_as: tuple[Template, ...] = ()
+    source: str = ""
+    is_foreign: bool = False
     decider: Decider | None = None
 
     def decided_by(self, decider: Decider) -> "ToolEntry":
@@ -144,8 +152,8 @@ class ToolEntry(_LooksUp):
     @cached_property
     def line(self) -> int:
         """Line of `file` that the tool begins at."""
-        layer = self.layered.own
-        return layer.document.span(self.path, on_key=True).line
+        layer, path = self.layered.own, self.path[:2] if self.source else self.path
+        return layer.document.span(path, on_key=True).line
 
     @cached_property
     def unavailable(self) -> str | None:
@@ -158,11 +166,12 @@ class ToolEntry(_LooksUp):
     def definition_hash(self) -> str:
         """SHA-256 of what the tool is: what an approval of a call is bound to (A4).
 
-        References count as written, and the constants of the project where it names any. Times,
-        retries, whether people are asked and what is done with a result do not count.
+        Where the server of an `mcp` tool is counts, too. References count as written, and the
+        constants of the project where it names any. Times, retries, whether people are asked and
+        what is done with a result do not count.
         """
         service = self.service.model_dump(mode="json") if self.service else None
-        definition = {
+        definition: dict[str, Any] = {
             "name": self.name,
             "description": self.own_description or self.description,
             "input": self.parameters.schema,
@@ -171,6 +180,9 @@ class ToolEntry(_LooksUp):
             "kind": {self.kind: self.layered.merged.get(self.kind)},
             "target": service,
         }
+        endpoint: object = getattr(self.binding, "endpoint", None)
+        if endpoint is not None:
+            definition["endpoint"] = endpoint
         if b"vars" in canonical_json([definition["kind"], service]):
             definition["vars"] = self.vars
         return sha256(canonical_json(definition)).hexdigest()
@@ -189,9 +201,23 @@ class ToolEntry(_LooksUp):
             "namespace": self.namespace or "",
             "version": self.version or "",
             "tags": self.tags,
-            "effect": self.effect,
-            "source": "",
+            "effect": self.known_effect,
+            "source": self.source,
         }
+
+    @property
+    def known_effect(self) -> Effect:
+        """The effect that rules go by: that something only reads, the project has to say (X3)."""
+        if not self.is_foreign or self.effect != "read":
+            return self.effect
+        said = (each.data.get("effect") for each in self.layered.layers if each.name != SOURCE)
+        return "read" if "read" in said else "write"
+
+    @property
+    def hosted(self) -> Hosted | None:
+        """What a model's vendor runs in place of us; None for tools of our own."""
+        found: Hosted | None = getattr(self.binding, "hosted", None)
+        return found
 
     @property
     def fallback(self) -> Fallback | None:
@@ -267,6 +293,7 @@ class Snapshot:
     """All tools by name, sorted, the rules over them, who is who to the project, and how it asks.
 
     `fingerprint` is a hash of the files. `toolsets`, `prompts` and `resources` are by name, too.
+    `told` are the names of the tools that models are told of, None for all that are listed.
     """
 
     generation: int
@@ -279,3 +306,17 @@ class Snapshot:
     toolsets: Mapping[str, Toolset] = field(default_factory=dict)
     prompts: Mapping[str, OfferedPrompt] = field(default_factory=dict)
     resources: Mapping[str, OfferedResource] = field(default_factory=dict)
+    told: frozenset[str] | None = None
+
+    @cached_property
+    def listed(self) -> Mapping[str, ToolEntry]:
+        """The tools that lists for callers hold: of several versions the one that is meant, and
+        none that only other tools call.
+        """
+        names = self.tools
+        meant = {name: each for name, each in names.items() if not is_older(name, names)}
+        return {name: each for name, each in meant.items() if each.manifest.expose}
+
+    def tool(self, name: str) -> ToolEntry | None:
+        """The tool of that name; it may end in the version that the plain name means."""
+        return meant(name, self.tools)

@@ -1,7 +1,6 @@
 """Compiles one tool: its layers to a manifest, its kind's options to a binding."""
 
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -19,6 +18,7 @@ from toolrt.catalog.implementation import (
     kind_name,
     why_no_kind,
 )
+from toolrt.catalog.marked import laid_on_mark
 from toolrt.catalog.recovery import Recourse, RecourseCompiler, hand_on
 from toolrt.catalog.redactions import unfit_masks
 from toolrt.catalog.rejections import compile_rejections
@@ -26,23 +26,23 @@ from toolrt.catalog.results import Shaping, compile_shaping
 from toolrt.catalog.schemas import declared_parameters, described_parameters, output_schema
 from toolrt.catalog.shadows import Shadows
 from toolrt.catalog.snapshot import ToolEntry
+from toolrt.catalog.sourced import as_sourced, fallback_description
 from toolrt.catalog.workshop import Workshop
 from toolrt.core.faults import Fault, child
 from toolrt.core.faults import Path as FaultPath
+from toolrt.core.shortening import shortened
+from toolrt.core.versions import base_of
 from toolrt.expressions.references import Reference
-from toolrt.loading.layers import Layer, Layered
+from toolrt.loading.layers import Layered
 from toolrt.loading.loader import WrittenTool
 from toolrt.loading.problems import mended, spelt
 from toolrt.loading.resets import reset_faults
 from toolrt.loading.validation import validated
 from toolrt.manifest import planned
-from toolrt.manifest.longform import long_tool
 from toolrt.manifest.parameters import Parameters
 from toolrt.manifest.policy import Limits
 from toolrt.manifest.tool import NAME, ToolManifest
 from toolrt.schemas.arguments import ArgumentChecker
-from toolrt.schemas.foreign import ForeignError, looking
-from toolrt.schemas.plain import NotJsonError, plain
 
 
 def compile_tool(workshop: Workshop, written: WrittenTool) -> ToolEntry | None:
@@ -51,7 +51,8 @@ def compile_tool(workshop: Workshop, written: WrittenTool) -> ToolEntry | None:
     entry = compiling.entry()
     later = planned.unfinished(compiling.merged, planned.TOOL, compiling.faults)
     compiling.faults += list(later)
-    workshop.files.report_layered(written.path, compiling.layered, compiling.placed_faults())
+    faults = as_sourced(written, compiling.layered, compiling.placed_faults())
+    workshop.files.report_layered(written.path, compiling.layered, faults)
     return entry
 
 
@@ -77,8 +78,8 @@ class _Compiling:
     def entry(self) -> ToolEntry | None:
         self._check_name()
         made = implementation(self.layered, self.faults)
-        self.unavailable = why_no_kind(self.merged)
-        self._lay_below(made)
+        self.unavailable = self.written.blocked or why_no_kind(self.merged)
+        self.layered = laid_on_mark(self.workshop, self.written, made, self.faults)
         manifest = self._manifest()
         effect: Effect = manifest.effect or (made.effect if made else "write")
         parameters, description = self._parameters(manifest, made)
@@ -98,21 +99,17 @@ class _Compiling:
         is_callable = made is not None or self.unavailable is not None or is_external(self.merged)
         if self.has_errors() or not manifest.enabled or not is_callable:
             return None
-        files = self.workshop.files
+        files, source = self.workshop.files, self.written.source
         return ToolEntry(
             name=self.written.name,
             namespace=self.written.namespace,
             kind=kind_name(self.merged) or "external",
-            description=with_hints(description, manifest, effect, asked),
+            description=with_hints(self._for_models(description), manifest, effect, asked),
             effect=effect,
             is_idempotent=made is not None and made.is_idempotent(manifest, effect),
             manifest=manifest,
             parameters=parameters,
-            checker=ArgumentChecker(
-                parameters.visible_schema(),
-                hidden=self.workshop.shared(parameters.hidden),
-                coerce=manifest.coerce == "safe",
-            ),
+            checker=self._checker(manifest, parameters),
             binding=binding,
             shaping=shaping,
             layered=self.layered,
@@ -133,7 +130,17 @@ class _Compiling:
             uses=self.workshop.shared(getattr(binding, "uses", frozenset())),
             own_description=description,
             limits=self._limits(),
+            source=source.name if source else "",
+            is_foreign=source is not None and source.origin != "python",
         )
+
+    def _for_models(self, description: str) -> str:
+        options = self.workshop.files.project.retrieval
+        return shortened(description, options.max_description if options else None)
+
+    def _checker(self, manifest: ToolManifest, parameters: Parameters) -> ArgumentChecker:
+        hidden, is_coerced = self.workshop.shared(parameters.hidden), manifest.coerce == "safe"
+        return ArgumentChecker(parameters.visible_schema(), hidden=hidden, coerce=is_coerced)
 
     def _shaping(self, manifest: ToolManifest, parameters: Parameters) -> Shaping:
         arguments = parameters.schema.get("properties", {})
@@ -167,37 +174,10 @@ class _Compiling:
         self.faults.append(Fault(code, message, path, **more))
 
     def _check_name(self) -> None:
-        name = self.written.path[-1]
-        if not re.match(NAME, str(name)):
+        name = base_of(str(self.written.path[-1]))
+        if self.written.source is None and not re.match(NAME, name):
             message = f"`{name}` is no tool name: a-z, 0-9 and _, beginning with a letter"
             self._fault("bad-name", message, on_key=True)
-
-    def _lay_below(self, made: Implementation | None) -> None:
-        """Put what the code itself says below all layers of the files."""
-        if made is None or not self.workshop.imports:
-            return
-        written = self.written
-        marked = made.marked(self.workshop.context(written.name))
-        keys = self._plain_mark(marked, made) if marked else None
-        if keys:
-            layer = Layer("@tool", written.document, written.path, long_tool(keys, self.merged))
-            self.layered = Layered([layer, *self.layered.layers])
-
-    def _plain_mark(self, marked: Mapping[str, Any], made: Implementation) -> dict[str, Any] | None:
-        """What `@tool` says as a file could say it, or None with a fault."""
-        try:
-            with looking():
-                keys: dict[str, Any] = plain(marked)
-        except ForeignError as error:
-            cause = error.__cause__
-            is_told = isinstance(cause, NotJsonError)
-            where = ".".join(map(str, cause.path[:3])) if isinstance(cause, NotJsonError) else ""
-            why = f"`{where}` {cause}" if is_told and where else str(error)
-            message = f"what `@tool` says of the callable cannot be read: {why}"
-            hint = "write plain values there, or the keys in this file"
-            self._fault("bad-mark", message, made.kind.name, hint=hint)
-            return None
-        return keys
 
     def _manifest(self) -> ToolManifest:
         """The merged tool; keys that are wrong are reported and left out, and the rest counts."""
@@ -242,6 +222,8 @@ class _Compiling:
         elif declared is None:
             self.knows_arguments &= made is None or made.kind.name != "python"
         description = manifest.description or (described.description if described else None)
+        if not description and self.written.source is not None:
+            description = fallback_description(self.written, self.faults)
         if description is None and made is not None:
             self._miss_description(made)
         place = (made.kind.name, "call") if made else ()
@@ -315,6 +297,7 @@ class _Compiling:
             parameters,
             effect=effect,
             connect_timeout_s=manifest.timeout.connect,
+            has_output_schema=self.output_schema is not None,
             written_parameters=not {"parameters", "input_schema"}.isdisjoint(self.merged),
         )
         hand_on(manifest.idempotency_key, context)
@@ -322,7 +305,7 @@ class _Compiling:
         self._collect(context, made)
         self.references = context.used_references
         self.hands_text_on = context.hands_text_on
-        if context.unavailable is not None:
+        if context.unavailable is not None and self.written.blocked is None:
             self.unavailable = context.unavailable
             self.unavailable_at = made.from_tool(context.unavailable_at)
         return binding

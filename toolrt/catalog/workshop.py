@@ -6,6 +6,7 @@ from functools import cached_property
 from typing import Any, TypeVar
 
 from toolrt.bindings.base import BindContext, Services
+from toolrt.catalog.implementation import bound_as
 from toolrt.expressions.conditions import CONDITION_KEYS
 from toolrt.expressions.references import References
 from toolrt.expressions.templates import KNOWN_KEYS, Names
@@ -45,10 +46,14 @@ class Workshop:
     def condition_keys(self) -> Mapping[str, frozenset[str]]:
         return {**CONDITION_KEYS, **self.known_keys}
 
+    @cached_property
+    def _no_names(self) -> Names:
+        return Names(known_keys=self.known_keys)
+
     def names(self, parameters: Parameters | None = None) -> Names:
         """What a template may name: parameters, caller, call and vars."""
         if parameters is None:
-            return Names(known_keys=self.known_keys)
+            return self._no_names
         return Names(
             parameters.names,
             parameters.optional,
@@ -70,5 +75,7 @@ class Workshop:
             vars=self.files.project.vars,
             imports=self.imports,
             settings=self.files.project,
+            bind_as=bound_as,
+            servers=self.files.servers,
             **more,
         )

@@ -80,7 +80,8 @@ class Unusual:
     `parent` is the call that makes this one, `depth` how many are above it. `idempotency_key` is
     what the tool's template made, and `kept` what a binding needs again to repeat an attempt
     exactly (E10). `traceparent` is what services are told of the running attempt, where it is
-    traced; `sighting` are the versions of what the call is about.
+    traced; `sighting` are the versions of what the call is about. `run` is the kept run of a plan
+    that the call goes on with.
     """
 
     depth: int = 0
@@ -89,6 +90,7 @@ class Unusual:
     kept: Any = None
     traceparent: str | None = None
     sighting: Sighting | None = None
+    run: Any = None
 
 
 @dataclass(slots=True, eq=False)

@@ -78,6 +78,23 @@ def tool(fn: Any = None, /, *, name: str | None = None, **options: Any) -> Any:
     return functools.partial(_put, mark) if fn is None else _put(mark, fn)
 
 
+class Toolkit:
+    """Methods marked with `@tool` are the tools of an object of this class, or of one below it.
+
+    `defaults` are keys of a tool, as `@tool` takes them, and go before what it says; an object may
+    have its own. `setup` and `teardown`, plain or async, are called before the first use of the
+    object and after the last. Raises TypeError for a default that is no key of a tool.
+    """
+
+    defaults: Mapping[str, Any] = MappingProxyType({})
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if not isinstance(cls.defaults, Mapping):
+            raise TypeError(f"`defaults` of {cls.__name__} are a mapping of tool keys")
+        _check(cls.defaults, f"`defaults` of {cls.__name__} have")
+
+
 def mark_of(fn: Any) -> ToolMark | None:
     """The mark of a callable, of what a partial wraps, or of an object's `__call__`."""
     while isinstance(fn, functools.partial):
@@ -86,11 +103,19 @@ def mark_of(fn: Any) -> ToolMark | None:
     return mark if isinstance(mark, ToolMark) else None
 
 
-def _check(options: Mapping[str, Any]) -> None:
+def defaults_of(owner: Any) -> Mapping[str, Any]:
+    """What a toolkit, an object of one or its class, says of all its tools."""
+    kind = owner if isinstance(owner, type) else type(owner)
+    if not issubclass(kind, Toolkit):
+        return {}
+    return owner.defaults if isinstance(owner.defaults, Mapping) else {}
+
+
+def _check(options: Mapping[str, Any], whose: str = "@tool has") -> None:
     for option in options:
         if option not in OPTIONS:
             hint = did_you_mean(option, OPTIONS)
-            raise TypeError(f"@tool has no option `{option}`" + (f": {hint}" if hint else ""))
+            raise TypeError(f"{whose} no option `{option}`" + (f": {hint}" if hint else ""))
 
 
 def _put(mark: ToolMark, fn: Any) -> Any:

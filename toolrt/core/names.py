@@ -4,6 +4,11 @@ from collections.abc import Iterable
 from difflib import get_close_matches
 
 
+def without_dots(name: str) -> str:
+    """A name of a tool as MCP clients and vendors take it: neither dots nor an `@`."""
+    return name.replace(".", "_").replace("@", "_")
+
+
 def nearest(name: str, known: Iterable[str], cutoff: float = 0.7) -> str | None:
     """The known name closest to `name`, or None when none is close enough to suggest.
 

@@ -5,12 +5,13 @@ answer, and formats results as the messages that go back. Nothing here makes a c
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from importlib import import_module
 from typing import Any, Literal, NamedTuple, Protocol, cast
 
 from toolrt.core.errors import RefusedError
+from toolrt.core.hosted import APART, Hosted
 from toolrt.core.names import did_you_mean
 from toolrt.core.results import ToolResult
 from toolrt.dialects.names import WireNames
@@ -66,6 +67,8 @@ class Offered(Protocol):
     def input_schema(self) -> Mapping[str, Any]: ...
     @property
     def told_schema(self) -> Mapping[str, Any] | None: ...
+    @property
+    def hosted(self) -> Hosted | None: ...
 
 
 class ToolCall(NamedTuple):
@@ -98,12 +101,14 @@ class Told(NamedTuple):
 @dataclass(frozen=True, slots=True)
 class Export:
     """The tools as a vendor's request has them, by name; what was lost on the way; and a hash of
-    the documents, the same as long as a model is told the same.
+    the documents, the same as long as a model is told the same. `hosted` are tools of the vendor
+    where they stand apart from the others.
     """
 
     documents: list[dict[str, Any]]
     report: tuple[Told, ...]
     fingerprint: str
+    hosted: tuple[dict[str, Any], ...] = ()
 
 
 class ParseError(RefusedError):
@@ -158,7 +163,34 @@ def export(
     """
     vendor = dialect_named(dialect)
     names = WireNames({*known, *(each.name for each in tools)}, vendor.LONGEST_NAME)
-    return vendor.export_tools(tools, names, strict)
+    made = vendor.export_tools([each for each in tools if each.hosted is None], names, strict)
+    hosted = sorted((each for each in tools if each.hosted), key=lambda each: each.name)
+    return _with_hosted(made, hosted, dialect) if hosted else made
+
+
+def _with_hosted(made: Export, tools: Sequence[Offered], dialect: str) -> Export:
+    """An export with the tools that its vendor runs; those of other vendors are left out."""
+    taken = {each.get("name") for each in made.documents} - {None}
+    documents: list[dict[str, Any]] = []
+    report: list[Told] = []
+    for each in tools:
+        document = each.hosted and each.hosted.document(dialect)
+        if document and document.get("name") not in taken:
+            taken |= {document["name"]} if "name" in document else set()
+            documents.append(document)
+        elif document:
+            why = f"another one is `{document['name']}` for the vendor"
+            report.append(Told(each.name, "", f"the tool is left out: {why}"))
+        elif each.hosted:
+            why = f"it runs at {each.hosted.vendor}"
+            report.append(Told(each.name, "", f"the tool is left out: {why}"))
+    digest = sha256(canonical_json([made.fingerprint, documents])).hexdigest()
+    made = replace(made, report=(*made.report, *report))
+    if not documents:
+        return made
+    if dialect in APART:
+        return replace(made, hosted=tuple(documents), fingerprint=digest)
+    return replace(made, documents=[*made.documents, *documents], fingerprint=digest)
 
 
 def recognised(response: Any) -> Dialect:

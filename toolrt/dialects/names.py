@@ -9,6 +9,8 @@ from collections.abc import Iterable
 from hashlib import sha256
 from typing import Final
 
+from toolrt.core.names import without_dots
+
 LONGEST: Final = 64
 """Characters of a name that OpenAI, Anthropic and Google take."""
 
@@ -16,12 +18,12 @@ LONGEST_MCP: Final = 128
 """Characters of a name in MCP, revision 2025-11-25."""
 
 _HASH = 8
-_TOLD = re.compile(r"`([A-Za-z][A-Za-z0-9_-]*\.[A-Za-z0-9_-]+)`")
+_TOLD = re.compile(r"`([A-Za-z][A-Za-z0-9_-]*[.@][A-Za-z0-9_@.-]+)`")
 
 
 def wire_name(name: str, longest: int = LONGEST) -> str:
     """The name of a tool where no dot may be written: `files.size` is `files_size`."""
-    plain = name.replace(".", "_")
+    plain = without_dots(name)
     if len(plain) <= longest:
         return plain
     digest = sha256(name.encode()).hexdigest()[:_HASH]

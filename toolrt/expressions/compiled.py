@@ -1,5 +1,6 @@
 """What a template is once compiled: `plain` and `sandbox` make them, bindings render them."""
 
+from collections.abc import Callable
 from typing import Any, Protocol
 
 from toolrt.expressions.references import Reference
@@ -73,6 +74,12 @@ class Template:
     def value(self, scope: Scope) -> Any:
         """What a lone `{{ x }}` stands for, in its own type, or ABSENT; else unescaped text."""
         return self.source if self._program is None else self._program.value(scope)
+
+    @property
+    def reader(self) -> Callable[[Scope], Any]:
+        """`value`, without a detour where there is one."""
+        found: Callable[[Scope], Any] | None = getattr(self._program, "reader", None)
+        return found or self.value
 
     def masked(self, scope: Scope) -> str | Absent:
         """Like `text`, with every reference shown as it is written."""

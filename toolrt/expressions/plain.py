@@ -5,7 +5,7 @@ heavy is imported for them.
 """
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NoReturn
 
 from toolrt.core.errors import CallError, RefusedError
@@ -101,6 +101,11 @@ class Lone:
 
     def __init__(self, reading: Reading) -> None:
         self._reading = reading
+
+    @property
+    def reader(self) -> Callable[[Scope], Any]:
+        """`value`, sooner."""
+        return self._reading.value
 
     def text(self, scope: Scope, slot: Slot) -> str | Absent:
         value = self._reading.value(scope)

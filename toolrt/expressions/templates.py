@@ -60,6 +60,32 @@ class Tree:
         """Like `render`, with references as they are written."""
         return _render(self._root, lambda template: _shown(template, scope))
 
+    def maker(self) -> Callable[[Scope], Any]:
+        """`render`, sooner where the value is a mapping whose members are constants or templates:
+        what can be known once is. What it gives is the receiver's, but for constants in it.
+        """
+        root = self._root
+        if (
+            self._slot is not TEXT
+            or not isinstance(root, dict)
+            or not all(map(_is_flat, root.values()))
+        ):
+            return self.render
+        fixed = {key: None if isinstance(each, Template) else each for key, each in root.items()}
+        open_ = [(key, each.reader) for key, each in root.items() if isinstance(each, Template)]
+
+        def make(scope: Scope) -> dict[str, Any]:
+            made = fixed.copy()
+            for key, value in open_:
+                found = value(scope)
+                if found is ABSENT:
+                    del made[key]
+                else:
+                    made[key] = found
+            return made
+
+        return make
+
 
 def compile_tree(value: Any, slot: Slot, names: Names) -> Tree:
     """Compile every text inside `value`. Raises FaultError with the path of each fault."""
@@ -90,6 +116,10 @@ def _map(value: Any, leaf: Callable[[str, FaultPath], Any], path: FaultPath) -> 
     if isinstance(value, list):
         return [_map(each, leaf, (*path, index)) for index, each in enumerate(value)]
     return value
+
+
+def _is_flat(node: Any) -> bool:
+    return not isinstance(node, dict | list)
 
 
 def _render(node: Any, read: Callable[[Template], Any]) -> Any:

@@ -74,7 +74,7 @@ class Assembly:
             yaml.DocumentStartEvent: self._begin,
             yaml.StreamEndEvent: self._end,
         }
-        for self.taken, event in enumerate(islice(events, yaml.EVENT_LIMIT), 1):
+        for self.taken, event in enumerate(events, 1):
             step = steps.get(type(event))
             if step is not None:
                 step(event)

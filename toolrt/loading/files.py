@@ -25,6 +25,10 @@ class UnreadableError(Exception):
     """A file or folder cannot be read; the message says why, without its place."""
 
 
+class MissingError(UnreadableError):
+    """There was nothing of that name, not even a link to nowhere."""
+
+
 def manifest_files(folder: Path) -> list[Path]:
     """What is named as YAML files are, in order; editors' backups and hidden files are not.
 
@@ -159,6 +163,9 @@ def content(path: Path, limit: int = SIZE_LIMIT) -> bytes:
             return _start(descriptor, limit)
         finally:
             os.close(descriptor)
+    except FileNotFoundError as error:
+        kind = UnreadableError if path.is_symlink() else MissingError
+        raise kind(_reason(error)) from error
     except (OSError, ValueError) as error:
         raise UnreadableError(_reason(error)) from error
 

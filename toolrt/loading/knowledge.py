@@ -71,7 +71,8 @@ class Knowledge:
         depth = len(fault.path)
         if is_about(fault, "targets"):
             self.targets &= depth > 1
-        if is_about(fault, "namespace") or (is_about(fault, "tools") and depth <= _OF_A_TOOL):
+        is_of_many = is_about(fault, "namespace") or is_about(fault, "sources")
+        if is_of_many or (is_about(fault, "tools") and depth <= _OF_A_TOOL):
             self.tools = False
 
     def _doubt_project(self, fault: Fault) -> None:

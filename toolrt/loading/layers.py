@@ -1,7 +1,8 @@
 """Laying what was written in several places over each other, and finding each value's origin.
 
-Lowest first: built-in < project defaults < file defaults < tool < settings. Mappings merge,
-everything else replaces, `null` resets to the built-in.
+Lowest first: built-in < project defaults < file defaults < tool < settings. For a tool of a source,
+what the source says stands in place of the tool, and what its file lays over that upon it. Mappings
+merge, everything else replaces, `null` resets to the built-in.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -18,6 +19,8 @@ OPAQUE = frozenset({"input_schema", "output_schema", "tests", "reject"})
 _DATA_DEPTH = 2
 SETTINGS = "settings"
 """Name of the layers that operators lay over tools."""
+SOURCE = "source"
+"""Name of the layers that say what a source has; they stand in no file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +111,14 @@ class Layered:
                 if _has(layer.data, path[:end]):
                     return layer
         return self.layers[-1]
+
+    def text(self, key: str) -> str | None:
+        """The text under `key`; a number is taken as it was written."""
+        value = self.merged.get(key)
+        if isinstance(value, str):
+            return value
+        is_number = isinstance(value, int | float) and not isinstance(value, bool)
+        return self.source_text((key,)) if is_number else None
 
     def source_text(self, path: Path) -> str | None:
         """The plain scalar at `path` exactly as written; None for anything else."""

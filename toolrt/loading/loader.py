@@ -6,14 +6,16 @@ every target, and a diagnostic for each fault of each file. The catalogue does t
 
 import os
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
 from pydantic import BaseModel
 
-from toolrt.core.faults import Fault, child
+from toolrt.core.faults import Fault
 from toolrt.core.faults import Path as FaultPath
+from toolrt.core.versions import said_by, version_in
+from toolrt.loading.beneath import Beneath
 from toolrt.loading.diagnostics import Diagnostic, in_order
 from toolrt.loading.files import UnreadableError
 from toolrt.loading.findings import Finding, InDocument, InLayers, worth_telling
@@ -22,6 +24,7 @@ from toolrt.loading.layers import Conditional, Layer, Layered, without
 from toolrt.loading.offers import WrittenOffers
 from toolrt.loading.problems import spelt
 from toolrt.loading.reader import Document, unreadable
+from toolrt.loading.sources import WrittenSource
 from toolrt.loading.stock import Stock
 from toolrt.loading.strays import of_folders, of_root
 from toolrt.loading.subfolders import of_project
@@ -31,12 +34,14 @@ from toolrt.manifest.longform import long_tool
 from toolrt.manifest.policy import PoliciesFile
 from toolrt.manifest.project import ProjectFile
 from toolrt.manifest.target import Target
-from toolrt.manifest.tool import KIND_NAMES, ToolsFile
+from toolrt.manifest.tool import ToolsFile
 from toolrt.schemas.phrases import visible
 
 PROJECT_FILE = "toolrt.yaml"
+_OF_TOOLS = ("namespace", "defaults", "tools", "sources")
 _DEPTHS = (9, 3, 2)
 """How deep a fault in a target is cut out: as little as leaves a target, so that it is checked."""
+_OF_A_SOURCE = 2
 
 M = TypeVar("M", bound=BaseModel)
 
@@ -45,7 +50,8 @@ M = TypeVar("M", bound=BaseModel)
 class WrittenTool:
     """A tool as its files have it: full name, and its layers from low to high.
 
-    `conditional` are the settings that lie among them for some callers, lowest first.
+    `conditional` are the settings that lie among them for some callers, lowest first. One that a
+    source yields names it, why it cannot be called for now, and what it is in the program (`key`).
     """
 
     name: str
@@ -54,11 +60,23 @@ class WrittenTool:
     document: Document
     path: FaultPath
     conditional: list[Conditional] = field(default_factory=list)
+    source: WrittenSource | None = None
+    blocked: str | None = None
+    key: object = None
 
     def copy(self) -> "WrittenTool":
         """The same tool, for settings to be laid over it."""
         layered = self.layered.copy()
         return WrittenTool(self.name, self.namespace, layered, self.document, self.path)
+
+    def named(self, name: str) -> "WrittenTool":
+        """The same tool under another name."""
+        return replace(self, name=name)
+
+    @property
+    def version(self) -> str | None:
+        """The version that it is written to be."""
+        return version_in(str(self.path[-1])) or self.layered.text("version")
 
     @property
     def is_builtin(self) -> bool:
@@ -95,6 +113,8 @@ class LoadedFiles:
     targets: dict[str, WrittenTarget] = field(default_factory=dict)
     policies: list[WrittenPolicies] = field(default_factory=list)
     offers: list[WrittenOffers] = field(default_factory=list)
+    tool_sources: list[WrittenSource] = field(default_factory=list)
+    servers: dict[str, Any] = field(default_factory=dict)
     broken_targets: set[str] = field(default_factory=set)
     knows: Knowledge = field(default_factory=Knowledge)
     project_defaults: FaultPath = ("defaults",)
@@ -151,6 +171,9 @@ def load_files(stock: Stock) -> LoadedFiles:
         _take(files, document, _load_tools)
     for document in _documents(files, "policies_dir", allow_merge=False):
         _take(files, document, _load_policies)
+    for given in stock.given:
+        files.documents.append(given.document)
+        _take(files, given.document, _load_tools)
     unread = list(of_project(stock, files.project))
     files.knows.policies &= not any(each.is_error for each in unread)
     files.findings += [*unread, *of_folders(stock, files.project, files.documents)]
@@ -171,6 +194,7 @@ def _take(files: LoadedFiles, document: Document, load: Load) -> None:
     files.defaults += part.defaults
     files.policies += part.policies
     files.offers += part.offers
+    files.tool_sources += part.tool_sources
     files.tools += [tool.copy() for tool in part.tools]
     files.broken_targets |= part.broken_targets
     files.knows.join(part.knows)
@@ -249,7 +273,7 @@ def _load_policies(files: LoadedFiles, document: Document) -> None:
 def _load_tools(files: LoadedFiles, document: Document) -> None:
     data = _without_anchors(document.data)
     written = _validated(files, ToolsFile, data, document, planned.TOOLS_FILE)
-    keys = {key: spelt(ToolsFile, data, key) for key in ("namespace", "defaults", "tools")}
+    keys = {key: spelt(ToolsFile, data, key) for key in _OF_TOOLS}
     namespace = data.get(keys["namespace"])
     namespace = namespace if isinstance(namespace, str) else None
     if written is not None:
@@ -258,43 +282,22 @@ def _load_tools(files: LoadedFiles, document: Document) -> None:
         if written.prompts or written.resources or written.toolsets:
             files.offers.append(WrittenOffers(written, namespace, document))
     _add_defaults(files, document, data, keys["defaults"])
-    tools, below = data.get(keys["tools"]), _Below(files, document, keys["defaults"])
+    of_file = ("file defaults", document, (keys["defaults"],))
+    beneath = Beneath(
+        (("project defaults", files.project_document, files.project_defaults), of_file)
+    )
+    for name, source in (written.sources or {}).items() if written is not None else ():
+        place: FaultPath = (keys["sources"], name)
+        files.tool_sources.append(WrittenSource(name, source, document, place, beneath))
+    tools = data.get(keys["tools"])
     for name, raw in tools.items() if isinstance(tools, dict) else ():
         if isinstance(raw, dict):
             full = f"{namespace}.{name}" if namespace else name
             path: FaultPath = (keys["tools"], name)
-            layers = [*below.layers(raw), Layer("tool", document, path, long_tool(raw, raw))]
+            own = Layer("tool", document, path, {**said_by(str(name)), **long_tool(raw, raw)})
+            layers = [*beneath.layers(raw), own]
             layered = Layered(layers)
             files.tools.append(WrittenTool(full, namespace, layered, document, path))
-
-
-class _Below:
-    """The defaults below the tools of a file; those of its own stand under the key `key`.
-
-    They are the same for all tools of one kind.
-    """
-
-    def __init__(self, files: LoadedFiles, document: Document, key: str) -> None:
-        owners = [
-            ("project defaults", files.project_document, files.project_defaults),
-            ("file defaults", document, (key,)),
-        ]
-        self._written = [
-            (name, owner, prefix, written)
-            for name, owner, prefix in owners
-            if owner is not None and isinstance(written := child(owner.data, prefix[0]), dict)
-        ]
-        self._made: dict[tuple[str, ...], list[Layer]] = {}
-
-    def layers(self, tool: Mapping[str, Any]) -> list[Layer]:
-        """Those of a tool as it is written, lowest first."""
-        kinds = tuple(name for name in KIND_NAMES if name in tool) if self._written else ()
-        if kinds not in self._made:
-            self._made[kinds] = [
-                Layer(name, owner, prefix, long_tool(written, tool))
-                for name, owner, prefix, written in self._written
-            ]
-        return self._made[kinds]
 
 
 def _add_defaults(files: LoadedFiles, document: Document, data: dict[str, Any], key: str) -> None:
@@ -337,7 +340,9 @@ def _validated(
     for depth in _DEPTHS:
         rest = data
         for fault in faults:
-            rest = without(rest, fault.path[: depth if fault.path[:1] == ("targets",) else 1])
+            key = fault.path[0] if fault.path else ""
+            of_key = {"targets": depth, "sources": _OF_A_SOURCE}.get(str(key), 1)
+            rest = without(rest, fault.path[:of_key])
         made = validated(model, rest, document.source_text)[0]
         if made is not None:
             return made

@@ -19,6 +19,9 @@ from toolrt.loading.paths import Repeat, short, through
 from toolrt.loading.places import Places
 
 SIZE_LIMIT: Final = 4 * 1024 * 1024
+LARGE_LIMIT: Final = 32 * 1024 * 1024
+"""Bytes of a file that people do not write by hand, such as the document of an API."""
+_LARGE: Final = LARGE_LIMIT, 4_000_000
 _VARIANTS: Final = 20
 
 
@@ -85,15 +88,31 @@ def read(source: bytes, file: str, *, allow_merge: bool = True) -> Document:
 
     Never raises for what the bytes are. `allow_merge` false refuses `<<`, as policies do.
     """
-    if len(source) > SIZE_LIMIT:
-        message = f"larger than {SIZE_LIMIT >> 20} MiB, which is the most for one file"
+    return _read(source, file, allow_merge=allow_merge)
+
+
+def read_large(source: bytes, file: str) -> Document:
+    """The same of a file that is no manifest: larger, and merged as it likes."""
+    return _read(source, file, allow_merge=True, most=_LARGE)
+
+
+def _read(
+    source: bytes,
+    file: str,
+    *,
+    allow_merge: bool,
+    most: tuple[int, int] = (SIZE_LIMIT, events.EVENT_LIMIT),
+) -> Document:
+    most_bytes, most_events = most
+    if len(source) > most_bytes:
+        message = f"larger than {most_bytes >> 20} MiB, which is the most for one file"
         return _unusable(file, "", Fault("too-large", message, hint="split it"))
     text, problem = decode(source)
     if problem is not None:
         return _unusable(file, text, *problem)
     diagnosis = Diagnosis(file, Lines(text))
     assembly = Assembly(diagnosis, allow_merge=allow_merge)
-    data = assembly.build(events.events(text.encode()))
+    data = assembly.build(islice(events.events(text.encode()), most_events))
     lookup = _Lookup(text, assembly.taken)
     try:
         _report_repeats(assembly.repeats, lookup, diagnosis)

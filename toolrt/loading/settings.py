@@ -9,7 +9,7 @@ from typing import Any
 
 from toolrt.core.faults import Fault, FaultError, child
 from toolrt.core.faults import Path as FaultPath
-from toolrt.core.globs import no_such_tool, tool_pattern
+from toolrt.core.globs import ByName, no_such_tool
 from toolrt.expressions.condition_domains import CALENDAR, foregone
 from toolrt.expressions.conditions import (
     CONDITION_KEYS,
@@ -83,13 +83,14 @@ def _lay(files: LoadedFiles, setting: Setting, layer: Layer) -> None:
 def _hit(files: LoadedFiles, layer: Layer, globs: list[str]) -> list[WrittenTool]:
     """The tools that the entry names, each once; patterns that fit none are reported."""
     names = [tool.name for tool in files.tools]
+    named = ByName((tool.name, tool.version) for tool in files.tools)
     found: dict[int, WrittenTool] = {}
     for number, glob in enumerate(globs):
         if "*" in glob and child(layer.data.get("hitl"), "mode") == "none":
             files.report(layer.document, layer.prefix, _HITL_BY_PATTERN)
             continue
-        fits = tool_pattern(glob).fullmatch
-        hit = [tool for tool in files.tools if fits(tool.name)]
+        matched = named.matched(glob)
+        hit = [tool for tool in files.tools if tool.name in matched]
         if not hit and files.knows.tools:
             fault = no_such_tool(glob, names, ("tools", number))
             files.report(layer.document, layer.prefix, fault)

@@ -7,6 +7,7 @@ not parsed again.
 import os
 from collections.abc import Callable, Collection, Hashable
 from contextlib import suppress
+from copy import copy
 from dataclasses import dataclass, field
 from hashlib import sha256
 from itertools import chain
@@ -14,7 +15,8 @@ from pathlib import Path
 from typing import Any, TypeVar, cast
 
 from toolrt.loading.files import UnreadableError, content, manifest_files, misnamed, not_read
-from toolrt.loading.reader import Document, read
+from toolrt.loading.reader import LARGE_LIMIT, Document, read
+from toolrt.loading.sources import Given
 
 V = TypeVar("V")
 Found = bytes | list[Path] | UnreadableError
@@ -73,19 +75,27 @@ class Library:
 class Stock:
     """Bytes and listings of a project, each read once, and the library to read them with.
 
-    `folders` are those of the tools and of the policies, once a survey has found them.
+    `folders` are those of the tools and of the policies, once a survey has found them. `given` is
+    what a program has added to the files.
     """
 
     def __init__(self, root: Path, library: Library | None = None) -> None:
         self.root = root
         self.library = library or Library()
         self.folders: tuple[Path, ...] = ()
+        self.given: tuple[Given, ...] = ()
         self._contents: dict[Path, bytes | UnreadableError] = {}
         self._folders: dict[Path, list[Path] | UnreadableError] = {}
         self._below: dict[Path, dict[Path, list[Path]]] = {}
         self._misnamed: list[Path] | None = None
         self._wanted: dict[Path, Unread] = {}
         self._beside: set[Path] = set()
+
+    def with_given(self, given: tuple[Given, ...]) -> "Stock":
+        """The same files, and what a program has added to them."""
+        made = copy(self)
+        made.given = given
+        return made
 
     @property
     def places(self) -> tuple[Path, ...]:
@@ -120,9 +130,13 @@ class Stock:
 
     def look(self, path: Path) -> None:
         """Let a file count that somebody else reads, such as a schema."""
-        self._beside.add(path)
         with suppress(UnreadableError):
-            self.content(path)
+            self.large(path)
+
+    def large(self, path: Path) -> bytes:
+        """The bytes of a file that is no manifest, as `look` has it. Raises UnreadableError."""
+        self._beside.add(path)
+        return _once(self._contents, path, _large)
 
     def want(self, path: Path, *, allow_merge: bool) -> None:
         """Read a manifest, which will be parsed."""
@@ -138,9 +152,8 @@ class Stock:
 
         A file that is read by others counts where it was looked at.
         """
-        return self.manifests() == other.manifests() and all(
-            self.beside(path) == said for path, said in other.besides().items()
-        )
+        is_same = self.given == other.given and self.manifests() == other.manifests()
+        return is_same and all(self.beside(path) == said for path, said in other.besides().items())
 
     def manifests(self) -> dict[Path, bytes]:
         """What each folder and each manifest in it comes to."""
@@ -177,7 +190,9 @@ class Stock:
 
     @property
     def fingerprint(self) -> str:
-        """SHA-256 over the sorted names and bytes of all files; why one cannot be read counts."""
+        """SHA-256 over the sorted names and bytes of all files; why one cannot be read counts, and
+        so does what a program has added.
+        """
         read: dict[Path, Found] = {**self._folders, **self._contents}
         digest = sha256()
         for path, found in sorted(read.items()):
@@ -186,6 +201,8 @@ class Stock:
             body = _body(found)
             digest.update(f"{self.shown(path)}\0{len(body)}\0".encode("utf-8", "surrogateescape"))
             digest.update(body)
+        for given in self.given:
+            digest.update(f"\0{given.document.text}".encode("utf-8", "surrogateescape"))
         return digest.hexdigest()
 
 
@@ -194,6 +211,10 @@ def _body(found: Found) -> bytes:
     if isinstance(found, list):
         return b"\0".join(os.fsencode(path) for path in found)
     return found if isinstance(found, bytes) else f"\0{found}".encode()
+
+
+def _large(path: Path) -> bytes:
+    return content(path, LARGE_LIMIT)
 
 
 def _once(known: dict[Path, V | UnreadableError], path: Path, find: Callable[[Path], V]) -> V:

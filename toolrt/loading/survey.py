@@ -16,11 +16,14 @@ from toolrt.loading.reader import Document
 from toolrt.loading.stock import Library, Stock
 from toolrt.manifest.project import ProjectFile
 
+LOCK = "toolrt.lock"
+"""What people approved of foreign tools: whoever may write there decides what tools may do."""
+
 
 def survey(root: Path, library: Library, more: Iterable[Path] = ()) -> Stock:
     """The project at `root` as it is now. `more` are files that count beside its manifests."""
     stock = Stock(root, library)
-    for path in more:
+    for path in (root / LOCK, *more):
         stock.look(path)
     stock.misnamed(PROJECT_FILE)
     tools, policies = _folders(stock)

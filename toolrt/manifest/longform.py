@@ -21,6 +21,10 @@ def long_shell(value: Any) -> Any:
     return long_form(value, "script")
 
 
+def long_steps(value: Any) -> Any:
+    return long_form(value, "steps")
+
+
 def long_python(value: Any) -> Any:
     return long_form(value, "call")
 
@@ -36,6 +40,7 @@ LONG: Mapping[str, Callable[[Any], Any]] = {
     "rate": long_rate,
     "retry": long_retry,
     "shell": long_shell,
+    "steps": long_steps,
     "timeout": long_timeout,
 }
 

@@ -7,6 +7,7 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import BeforeValidator, Field, model_validator
 from pydantic_core import PydanticCustomError
 
+from toolrt.core.versions import AT, base_of, spellings
 from toolrt.manifest.written import OneOf, Written, long_form
 
 
@@ -17,9 +18,9 @@ class Toolset(Written):
     tools: list[str]
     hide: list[str] = Field(default_factory=list)
 
-    def offers(self, name: str) -> bool:
-        """Whether a tool of that name is among them."""
-        return _is_among(name, self.tools) and not _is_among(name, self.hide)
+    def offers(self, name: str, version: str | None = None) -> bool:
+        """Whether a tool of that name and version is among them."""
+        return is_among(name, version, self.tools) and not is_among(name, version, self.hide)
 
 
 class PromptArgument(Written):
@@ -86,5 +87,13 @@ class Resource(OneOf):
     values: dict[str, list[str]] = Field(default_factory=dict)
 
 
-def _is_among(name: str, patterns: Iterable[str]) -> bool:
-    return any(fnmatchcase(name, pattern) for pattern in patterns)
+def is_among(name: str, version: str | None, patterns: Iterable[str]) -> bool:
+    """Whether a pattern means a tool: one with `@` a version, any other all versions."""
+    whole = (name, *spellings(name, version))
+    base = base_of(name)
+    return any(
+        any(fnmatchcase(each, pattern) for each in whole)
+        if AT in pattern
+        else fnmatchcase(base, pattern)
+        for pattern in patterns
+    )

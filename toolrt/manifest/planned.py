@@ -10,20 +10,10 @@ from typing import Any
 
 from toolrt.core.faults import Fault, Path
 
-TOOL: tuple[str, ...] = (
-    "mcp",
-    "agent",
-    "provider",
-    "steps",
-    "hitl.channels",
-    "expose",
-)
-TOOLS_FILE: tuple[str, ...] = ("sources",)
+TOOL: tuple[str, ...] = ("hitl.channels",)
+TOOLS_FILE: tuple[str, ...] = ()
 POLICIES_FILE: tuple[str, ...] = ()
-PROJECT_FILE: tuple[str, ...] = (
-    "retrieval",
-    "agent",
-)
+PROJECT_FILE: tuple[str, ...] = ()
 
 
 def unfinished(written: Any, keys: tuple[str, ...], faults: Iterable[Fault]) -> Iterator[Fault]:

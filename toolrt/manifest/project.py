@@ -169,7 +169,57 @@ class Telemetry(Written):
     logs: CallLines = CallLines()
 
 
-Builtin = Literal["get_user_input", "plan_and_execute", "search_tools", "call_tool"]
+Builtin = Literal["get_user_input", "plan_and_execute", "search_tools", "call_tool", "do"]
+
+
+class Retrieval(Written):
+    """How tools are found: `k` at a time; also by what texts mean, as the callable `embedder`
+    (`pkg.mod:fn`, a vector for each of a list of texts) has it. Models are told `max_description`
+    characters of each description at most. Where there are more than `max_told` tools, they are
+    told of those of toolrt itself alone, and of those that are `always` told of.
+    """
+
+    k: int = Field(default=8, ge=1, le=100)
+    embedder: str | None = Field(default=None, min_length=1)
+    max_description: int | None = Field(default=None, ge=40)
+    max_told: int | None = Field(default=None, ge=1)
+    always: list[str] = Field(default_factory=list)
+
+
+class Planner(Written):
+    """How plans of models run (`plan_and_execute`): `analyst` (`pkg.mod:fn`) is asked after each
+    step how to go on.
+    """
+
+    analyst: str | None = Field(default=None, min_length=1)
+    max_steps: int = Field(default=20, ge=1, le=100)
+    max_revisions: int = Field(default=3, ge=0, le=20)
+    on_step_error: Literal["fail", "continue"] = "fail"
+
+
+class AgentModel(Written):
+    """A model of the vendor whose `dialect` it speaks, and the target where it is reached. One
+    answer may have `max_tokens` and take `timeout` seconds.
+    """
+
+    dialect: Literal["openai", "openai_responses", "anthropic", "google"]
+    name: str = Field(min_length=1)
+    target: str
+    max_tokens: int = Field(default=4096, ge=1)
+    timeout: Duration = Field(default=120.0, gt=0)
+
+
+class Agent(Written):
+    """What a model is let do by itself. `toolrt ask` asks `model`, with `instructions`, until it
+    answers, `max_iterations` times at most; it is shown the `candidates` tools that serve its
+    question best, all where nothing is written.
+    """
+
+    planner: Planner | None = None
+    model: AgentModel | None = None
+    instructions: str | None = Field(default=None, min_length=1)
+    candidates: int | None = Field(default=None, ge=1, le=100)
+    max_iterations: int = Field(default=10, ge=1, le=1000)
 
 
 class ProjectFile(Written):
@@ -181,6 +231,7 @@ class ProjectFile(Written):
     tools_dir: str = Field(default="tools.d", min_length=1)
     policies_dir: str = Field(default="policies.d", min_length=1)
     defaults: dict[str, Any] | None = None
+    default_version: Literal["latest", "explicit"] = "latest"
     vars: dict[str, Any] = Field(default_factory=dict)
     state: str | None = None
     policy: Literal["required"] | None = None
@@ -191,8 +242,8 @@ class ProjectFile(Written):
     serve: Serve | None = None
     approvals: Approvals | None = None
     telemetry: Telemetry | None = None
-    retrieval: Any = None
-    agent: Any = None
+    retrieval: Retrieval | None = None
+    agent: Agent | None = None
     builtins: list[Builtin] = Field(default_factory=list)
 
     @property

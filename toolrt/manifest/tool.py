@@ -1,12 +1,11 @@
 """One tool as a user writes it, and a file of tools. Every key is in docs/manifest.md."""
 
-from typing import Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import ConfigDict, Field, ValidationInfo, field_validator
+from pydantic import BeforeValidator, ConfigDict, Field, ValidationInfo, field_validator
 from pydantic_core import PydanticCustomError
 
 from toolrt.manifest.cases import ToolTest
-from toolrt.manifest.kinds import AgentOptions, McpOptions, ProviderOptions, Step
 from toolrt.manifest.limits import (
     Breaker,
     CacheOption,
@@ -58,10 +57,10 @@ class ToolManifest(Written):
     http: Any = None
     command: Any = None
     shell: Any = None
-    mcp: McpOptions | None = None
-    agent: AgentOptions | None = None
-    provider: ProviderOptions | None = None
-    steps: list[Step] | None = Field(default=None, min_length=1)
+    mcp: Any = None
+    agent: Any = None
+    provider: Any = None
+    steps: Any = None
     effect: Effect | None = None
     idempotent: bool | None = None
     idempotency_key: IdempotencyKeyOption | None = None
@@ -97,6 +96,23 @@ _FETCHED_PYTHON: dict[str, Any] = {
 }
 
 
+def _without_resets(value: Any) -> Any:
+    """The keys that have a value: `null` resets what lies below, which is not known here."""
+    if not isinstance(value, dict):
+        return value
+    return {
+        key: {name: each for name, each in inner.items() if each is not None}
+        if isinstance(inner, dict)
+        else inner
+        for key, inner in value.items()
+        if inner is not None
+    }
+
+
+Override = Annotated[ToolManifest, BeforeValidator(_without_resets)]
+"""Tool keys that a file lays over a tool of a source."""
+
+
 class Source(OneOf):
     """One entry that yields many tools, of exactly one of three origins."""
 
@@ -109,7 +125,7 @@ class Source(OneOf):
     include: list[str] = Field(default_factory=list)
     exclude: list[str] = Field(default_factory=list)
     prefix: str | None = None
-    overrides: dict[str, ToolManifest] = Field(default_factory=dict)
+    overrides: dict[str, Override] = Field(default_factory=dict)
     on_change: Literal["block", "warn"] | None = None
     on_failure: Literal["degrade", "fail", "use_pinned"] | None = None
 

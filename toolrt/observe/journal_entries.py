@@ -63,7 +63,7 @@ class Scribe:
 
     `values` grow by themselves for calls that went well at the first try, or without one, and have
     all else in common with one before: tool, caller, decision and generation are the `last_` ones
-    then (see `telling`).
+    then (see `telling`). Of calls that others make the same are in `inner`, and the place.
     """
 
     def __init__(self, redactor: Redactor, clock: Clock) -> None:
@@ -79,6 +79,7 @@ class Scribe:
         self.last_caller: Caller | None = None
         self.last_decision: Decision | None = None
         self.last_generation = self.last_place = 0
+        self.inner: tuple[PerTool | None, Caller | None, int, int] = (None, None, 0, 0)
 
     def note(self, invocation: Invocation, result: ToolResult, tool: PerTool | None) -> int:
         """Add a finished call; gives the number of calls in the batch.
@@ -107,6 +108,20 @@ class Scribe:
     def forget_last(self) -> None:
         """Have one call less."""
         del self.values[-WIDTH:]
+
+    def note_inner(self, invocation: Invocation, result: ToolResult, tool: PerTool | None) -> int:
+        """`note` of a call that another one makes: what was the last of the others stays so."""
+        before, decision = self._last(), self.last_decision
+        self.last_tool = None
+        count = self.note(invocation, result, tool)
+        noted = self._last()
+        self.inner = self.inner if noted[0] is None else noted
+        self.last_tool, self.last_caller, self.last_generation, self.last_place = before
+        self.last_decision = decision
+        return count
+
+    def _last(self) -> tuple[PerTool | None, Caller | None, int, int]:
+        return self.last_tool, self.last_caller, self.last_generation, self.last_place
 
     def calls(self) -> list[Segment]:
         """The rows of the journal for all that was noted; the time of a call is that of its end."""

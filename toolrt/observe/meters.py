@@ -33,6 +33,7 @@ MOST_RECENT: Final = 1024
 _OF_SCHEMA = frozenset({"invalid-arguments", "missing-arguments"})
 _End = tuple[str, str, By]
 _PLAIN: Final[_End] = ("success", "", "caller")
+_INNER: Final[_End] = ("success", "", "tool")
 
 
 class Latency:
@@ -78,7 +79,8 @@ class Meter:
 
     __slots__ = (
         "_ends", "_latencies", "_meters", "_plain", "attempts", "bytes_", "degraded", "hits",
-        "is_kept", "misses", "recent", "retries", "settle", "throttled", "tool", "violations",
+        "inner", "is_kept", "misses", "recent", "retries", "settle", "throttled", "tool",
+        "violations",
     )  # fmt: skip
 
     def __init__(self, tool: str, meters: "Meters") -> None:
@@ -90,6 +92,7 @@ class Meter:
         self._meters = meters
         self._ends: Counter[_End] = Counter({_PLAIN: 0})
         self._plain = Latency()
+        self.inner: Latency | None = None
         self.recent, self.settle = self._plain.recent, self._plain.settle
         self._latencies: dict[str, Latency] = {}
 
@@ -112,6 +115,14 @@ class Meter:
             self.misses += 1
         if len(recent) > MOST_RECENT:
             self._plain.settle()
+
+    def note_inner(self, invocation: Invocation, result: ToolResult) -> None:
+        """Count a call that another tool made, and that went well at the first try; from then on
+        it is enough to add the time of such a one to `inner`.
+        """
+        self.add(invocation, result, "tool")
+        if _INNER in self._ends and not self.is_kept:
+            self.inner = Latency()
 
     def add(self, invocation: Invocation, result: ToolResult, by: By) -> None:
         """Count any call."""
@@ -140,16 +151,17 @@ class Meter:
 
     def readings(self) -> Iterator[Reading]:
         """All that was counted; nothing of a tool that nobody called."""
-        plain = self._plain.count
+        plain, inner = self._plain.count, self.inner.count if self.inner else 0
         if not plain and not self._latencies and not self.throttled:
             return
         tool = self.tool
         for (status, code, by), count in self._ends.items():
             total = count + (plain if (status, code, by) == _PLAIN else 0)
+            total += inner if (status, code, by) == _INNER else 0
             if total:
                 yield Reading("toolrt_calls_total", (tool, status, code, by), total)
         yield from self._times()
-        yield from self._sums(self.attempts + plain)
+        yield from self._sums(self.attempts + plain + inner)
         for way, count in self.degraded.items():
             yield Reading("toolrt_degraded_calls_total", (tool, way), count)
 
@@ -173,12 +185,18 @@ class Meter:
 
     def _times(self) -> Iterator[Reading]:
         latencies = dict(self._latencies)
+        inner = self.inner
         name = "toolrt_call_duration_seconds"
         if self._plain.count:
             plain = self._plain.distribution()
             more = latencies.pop("success", None)
             whole = plain if more is None else plain.plus(more.distribution())
+            whole = whole if inner is None else whole.plus(inner.distribution())
             yield Reading(name, (self.tool, "success"), whole)
+        elif inner is not None:
+            more = latencies.pop("success")
+            both = more.distribution().plus(inner.distribution())
+            yield Reading(name, (self.tool, "success"), both)
         for status, latency in latencies.items():
             yield Reading(name, (self.tool, status), latency.distribution())
 

@@ -1,5 +1,6 @@
 """Tells the journal and the meters of finished calls, with one look at each where it is plain."""
 
+from collections.abc import Mapping
 from typing import Any, Final
 
 from toolrt.core.calls import Invocation
@@ -73,3 +74,46 @@ class Telling:
             count = batch.note(invocation, result, tool)
             is_behind = (count == 1 or count >= BATCH) and journal.is_behind(count)
         return is_behind or self._is_waited_for
+
+    def tell_inner(
+        self,
+        invocation: Invocation,
+        result: ToolResult,
+        tool: PerTool,
+        meter: Meter,
+        marks: Mapping[str, Any],
+    ) -> bool:
+        """The same of a call that another one makes; `marks` are told of every one."""
+        batch = self._journal.batch
+        last_tool, last_caller, last_generation, last_place = batch.inner
+        if (
+            tool is last_tool
+            and result.status == "success"
+            and invocation.attempts == 1
+            and invocation.caller is last_caller
+            and invocation.generation == last_generation
+            and invocation.marks is None
+            and invocation.decision is None
+            and invocation.approval is None
+            and not invocation.failed
+            and not invocation.is_cached
+        ):
+            call_id, started = invocation.call_id, invocation.started
+            arguments, time_s = invocation.arguments, result.time_s
+            number = invocation.number if batch.ids == self._ids else 0
+            mark = (last_place, 1, "success", None, marks)
+            batch.values += (mark, number or call_id, started, time_s, arguments)
+            inner = meter.inner
+            if inner is None:
+                meter.note_inner(invocation, result)
+            else:
+                inner.recent.append(time_s)
+                meter.bytes_ += invocation.shown_bytes
+                if len(inner.recent) > MOST_RECENT:
+                    inner.settle()
+            count = batch.count
+        else:
+            invocation.mark(**marks)
+            meter.add(invocation, result, "tool")
+            count = batch.note_inner(invocation, result, tool)
+        return (count == 1 or count >= BATCH) and self._journal.is_behind(count)

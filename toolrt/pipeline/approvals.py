@@ -176,7 +176,7 @@ class Approvals:
     async def run(
         self, prefix: str, caller: Caller | None = None, *, by: Caller | None = None
     ) -> ToolResult:
-        """Run an approved call here and now, once (A8).
+        """Run an approved call here and now, once (A8); where a plan waits for it, go on with that.
 
         `by` is the person who wants that, where it is somebody else than who waits for the call:
         one's own call runs for who may call, any for who may decide. `caller` stands in for the
@@ -188,6 +188,9 @@ class Approvals:
         if by is not None:
             check_run(record, by)
             self._own(record, by)
+        plan = await self._gateway.waiting_for(record)
+        if plan is not None:
+            return await self._gateway.go_on(plan, record, caller)
         return await self._gateway.resume(record, caller)
 
     async def wait(

@@ -78,7 +78,7 @@ def planned(
         return 0 if serial else _at_once(snapshot, tool, looking)
 
     read = tuple(_read_all(calls, at_once))
-    return BatchPlan(read, tuple(_groups(_ordered(read))))
+    return BatchPlan(read, tuple(grouped(_ordered(read))))
 
 
 def _read_all(calls: object, at_once: AtOnce) -> list[BatchCall]:
@@ -170,7 +170,7 @@ def _check_dependencies(call: BatchCall, number: int, ids: set[str]) -> None:
 
 def _at_once(snapshot: Snapshot, tool: str, looking: Invocation) -> int:
     """How many calls of a tool run beside others; 0 where it runs alone, or nobody can know."""
-    entry = snapshot.tools.get(tool)
+    entry = snapshot.tool(tool)
     if entry is None or not is_visible(entry, looking):
         return 0
     entry = entry.for_caller(looking)
@@ -219,7 +219,7 @@ def _circle(calls: Sequence[BatchCall], done: frozenset[str]) -> RefusedError:
     return _refused(f"calls wait for each other: {told}", number, "take one `depends_on` away")
 
 
-def _groups(ordered: Iterable[BatchCall]) -> Iterable[tuple[BatchCall, ...]]:
+def grouped(ordered: Iterable[BatchCall]) -> Iterable[tuple[BatchCall, ...]]:
     """Neighbours that may run together, and none that waits for another of them."""
     group: list[BatchCall] = []
     ids: set[str] = set()

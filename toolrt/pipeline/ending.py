@@ -50,8 +50,7 @@ class Endings:
         """The result of a call that is refused. Raises the cancellation of one that is given up."""
         if isinstance(why, CallError):
             return self.refused(invocation, why)
-        name = plan.entry.name if plan else invocation.tool
-        result = failed_result(invocation, name, _GIVEN_UP)
+        result = failed_result(invocation, invocation.tool, _GIVEN_UP)
         tool = plan.told if plan else None
         meter = plan.meter if plan else self._telemetry.meters.unknown
         self._telemetry.log.write(invocation, result, tool)

@@ -12,13 +12,16 @@ def facts_of(entry: ToolEntry) -> ToolFacts:
     return ToolFacts(
         name=entry.name,
         root=entry.root(),
-        effect=entry.effect,
+        effect=entry.known_effect,
         arguments=arguments,
         sensitive=sensitive_of(entry),
         vars=entry.vars,
         hitl=entry.manifest.hitl,
         kind=entry.kind,
+        is_foreign=entry.is_foreign,
         hands_text_on=entry.hands_text_on,
         variants=tuple(facts_of(each) for each in variants),
         limits=entry.limits,
+        is_exposed=entry.manifest.expose,
+        has_steps=hasattr(entry.binding, "steps_of"),
     )

@@ -31,15 +31,12 @@ from toolrt.pipeline.budget import RetryBudgets
 from toolrt.pipeline.deadline import Deadlines
 from toolrt.pipeline.ending import Endings
 from toolrt.pipeline.failing import bug, failed_result, told
+from toolrt.pipeline.inner_calls import InnerCalls
 from toolrt.pipeline.looking import dry, refusal, unmade
 from toolrt.pipeline.memory import Memory
 from toolrt.pipeline.plan import Plan
 from toolrt.pipeline.stage import Equipment, fold
-from toolrt.pipeline.stages.authorize import (
-    authorize,
-    explained,
-    refuse_without_right,
-)
+from toolrt.pipeline.stages.authorize import authorize, explained, refuse_without_right
 from toolrt.pipeline.stages.find import find, plain_name, refuse_too_deep
 from toolrt.pipeline.stages.prepare import fill
 from toolrt.pipeline.stages.revalidate import revalidate
@@ -57,7 +54,7 @@ log = logs.BUGS
 _is_logged = call_log.isEnabledFor
 
 
-class Gateway:
+class Gateway(InnerCalls):
     """Executes calls against whatever snapshot is current when they begin."""
 
     def __init__(
@@ -87,10 +84,13 @@ class Gateway:
             is_attended,
         )
         self.telemetry = self._equipment.telemetry = telemetry or Telemetry()
+        self._has_spans = self.telemetry.spans is not None
         if self.telemetry.spans is not None:
             self._trace(self.telemetry.spans)
         self._log, self._unknown = self.telemetry.log, self.telemetry.meters.unknown
         self._equipment.nested, self._equipment.entry = self.nested, self.entry
+        self._equipment.resumed, self._equipment.step = self.resumed, self.step
+        self._equipment.tools = lambda: registry.current.listed
         self.breakers = self._equipment.breakers
         self._journal = memory.journal
         journal = memory.journal
@@ -98,7 +98,8 @@ class Gateway:
         sessions = self._equipment.sessions
         self._ends = Endings(registry, sessions, self.telemetry, journal, self._redactor)
         self._ids = f"{self._equipment.random.getrandbits(96):024x}-"
-        self._tell = Telling(journal, self._ids).tell
+        telling = Telling(journal, self._ids)
+        self._tell, self._tell_inner = telling.tell, telling.tell_inner
         self._numbers = count(1)
         self._planned: Snapshot | None = None
         self._plans: dict[str, Plan] = {}
@@ -170,20 +171,8 @@ class Gateway:
         await self._journal.kept(invocation, result, plan.told if plan else None)
         return result
 
-    async def nested(self, parent: Invocation, name: str, arguments: Any) -> ToolResult:
-        """Run a call that another one makes: on behalf of the same caller, within what is left of
-        its time (E14). Raises nothing but cancellation, as `call`.
-        """
-        invocation = self._begin(name, arguments, parent.caller)
-        invocation.depth, invocation.parent = parent.depth + 1, parent.call_id
-        invocation.mark(parent=parent.call_id)
-        result, plan = await self._run(invocation, "tool", parent.deadline)
-        if self._journal.note(invocation, result, plan.told if plan else None):
-            await self._journal.relief()
-        return result
-
     async def _run(
-        self, invocation: Invocation, by: By, until: float = math.inf
+        self, invocation: Invocation, by: By, until: float = math.inf, own: Plan | None = None
     ) -> tuple[ToolResult, Plan | None]:
         """What a call off the main road comes to, and the plan of its tool, if there is one."""
         snapshot, name = self._registry.current, invocation.tool
@@ -191,10 +180,10 @@ class Gateway:
         plan: Plan | None = None
         try:
             refuse_too_deep(invocation)
-            plan = self._plan(snapshot, name, invocation).admit(invocation, snapshot)
+            plan = (own or self._plan(snapshot, name, invocation)).admit(invocation, snapshot)
             refuse_without_right(invocation)
             invocation.deadline = min(until, invocation.started + plan.total_s)
-            chain = plan.resumed if by == "approval" else plan.chain
+            chain = plan.chain if by != "approval" else plan.way_of(invocation)
             result = plan.shape.result(invocation, await chain(invocation))
             if invocation.oversize is not None:
                 result = await plan.shape.kept(invocation, result)
@@ -217,6 +206,7 @@ class Gateway:
         """
         snapshot = self._registry.current
         invocation = self._begin(record.tool, arguments, caller_of(record, snapshot.identities))
+        invocation.approval = record
         invocation.generation = snapshot.generation
         plan = self._plan(snapshot, record.tool, invocation).admit(invocation, snapshot)
         await dry(fold((revalidate, authorize), plan.entry, self._equipment, unmade)(invocation))
@@ -235,7 +225,7 @@ class Gateway:
 
     def entry(self, name: str) -> ToolEntry | None:
         """The tool of that name in the current generation."""
-        return self._registry.current.tools.get(name)
+        return self._registry.current.tool(name)
 
     def refuse(self, name: str, refusal: RefusedError, caller: Caller | None = None) -> ToolResult:
         """The result of a call that arrived broken: its arguments could not even be read."""
@@ -272,8 +262,11 @@ class Gateway:
         Raises:
             CallError: the call would be refused.
         """
+        return await self._preview(self._begin(name, arguments, caller))
+
+    async def _preview(self, invocation: Invocation) -> dict[str, Any]:
         try:
-            seen = await self._preview(name, arguments, caller)
+            seen = await self._looked_at(invocation)
         except CallError as error:
             raise refusal(told(Failure.of(error), self._redactor)) from error
         shown: dict[str, Any] = self._redactor.value(
@@ -281,8 +274,8 @@ class Gateway:
         )
         return shown
 
-    async def _preview(self, name: str, arguments: Any, caller: Caller | None) -> dict[str, Any]:
-        snapshot, invocation = self._registry.current, self._begin(name, arguments, caller)
+    async def _looked_at(self, invocation: Invocation) -> dict[str, Any]:
+        snapshot, name = self._registry.current, invocation.tool
         plan = self._plan(snapshot, invocation.tool, invocation).admit(invocation, snapshot)
         await dry(fold((fill, validate), plan.entry, self._equipment, unmade)(invocation))
         decision = await explained(plan.entry, self._equipment, invocation)
@@ -332,11 +325,21 @@ class Gateway:
         """Forget the timer of the loop."""
         self._equipment.deadlines.close()
 
+    def let_go(self, _outcome: object = None) -> None:
+        """Keep nothing of a generation that is not in force any more."""
+        if self._planned is not self._registry.current:
+            self._planned, self._plans = self._registry.current, {}
+
     def _plan(self, snapshot: Snapshot, name: str, invocation: Invocation) -> Plan:
         if snapshot is not self._planned:
             self._planned, self._plans = snapshot, {}
-        plan = self._plans.get(name)
-        if plan is None:
-            plan = Plan(find(snapshot, name, invocation), self._equipment)
-            self._plans[name] = plan
+        if (plan := self._plans.get(name)) is not None:
+            return plan
+        entry = find(snapshot, name, invocation)
+        if entry.name != name:  # said with the version that its plain name means
+            plan = self._plan(snapshot, entry.name, invocation)
+            if plan.is_seen_in(invocation):
+                invocation.tool = entry.name
+            return plan
+        plan = self._plans[name] = Plan(entry, self._equipment)
         return plan

@@ -5,7 +5,7 @@ from toolrt.catalog.snapshot import ToolEntry
 from toolrt.core.calls import Caller, Invocation
 from toolrt.core.clock import Clock
 from toolrt.pipeline.breakers import Breakers
-from toolrt.pipeline.stages.find import visible
+from toolrt.pipeline.stages.find import is_visible
 
 
 class Listing:
@@ -20,12 +20,18 @@ class Listing:
         """The tools that `caller` sees now, in the order of the snapshot.
 
         Those that cannot be called for other reasons are among them, and say so (`unavailable`).
+        Of several versions of a tool it is the one that its plain name means.
         """
-        snapshot, caller = self._registry.current, caller or Caller()
+        seen = list(self._registry.current.listed.values())
+        return [entry for entry in seen if await self.shows(entry, caller)]
+
+    async def shows(self, entry: ToolEntry, caller: Caller | None = None) -> bool:
+        """Whether a tool that lists hold is told of to `caller`."""
+        caller = caller or Caller()
         looking = Invocation("", "", {}, caller, self._clock, 0.0, 0.0)
-        is_admin = "admin" in caller.may
-        found = list(snapshot.tools.values() if is_admin else visible(snapshot, looking))
-        return [entry for entry in found if not await self._is_left_out(entry)]
+        if "admin" not in caller.may and not is_visible(entry, looking):
+            return False
+        return not await self._is_left_out(entry)
 
     async def _is_left_out(self, entry: ToolEntry) -> bool:
         options, shared = entry.manifest.breaker, self._breakers.of(entry)

@@ -8,8 +8,10 @@ from toolrt.pipeline.spilling import Spills
 from toolrt.policy.questions import Questions
 from toolrt.stores.base import Database
 from toolrt.stores.cache import KeptAnswers
+from toolrt.stores.conversations import KeptConversations
 from toolrt.stores.idempotency import KeyedCalls
 from toolrt.stores.moments import Moments
+from toolrt.stores.plans import PlanRuns
 from toolrt.stores.sightings import KeptSightings
 
 
@@ -26,3 +28,5 @@ class Memory:
     kept_answers: KeptAnswers
     keyed_calls: KeyedCalls
     sightings: KeptSightings
+    plan_runs: PlanRuns
+    conversations: KeptConversations

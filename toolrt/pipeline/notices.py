@@ -48,7 +48,7 @@ class Notices:
     def asked(self, record: Approval, caller: Caller) -> None:
         """A question was asked for the first time: begin to tell, and come back at once."""
         snapshot = self._registry.current
-        entry = snapshot.tools.get(snapshot.approvals.notify or "")
+        entry = snapshot.tool(snapshot.approvals.notify or "")
         if entry is None or caller is NOTIFIER or self._is_closed:
             return
         task = asyncio.get_running_loop().create_task(self._tell(entry, record))

@@ -26,6 +26,7 @@ from toolrt.pipeline.stages.recover import recover
 from toolrt.pipeline.stages.refuse import refuse, refuse_open
 from toolrt.pipeline.stages.revalidate import revalidate
 from toolrt.pipeline.stages.shape import shape_of
+from toolrt.pipeline.stages.steps import steps
 from toolrt.pipeline.stages.validate import validate
 from toolrt.pipeline.tracing import folded, traced
 
@@ -43,6 +44,7 @@ ORDER = (
     "cache",
     "freshness",
     "poll",
+    "steps",
     "attempt",
     "after",
     "shape",
@@ -60,7 +62,12 @@ RESUMED: tuple[Stage, ...] = (
 )  # fmt: skip
 """What an approved call passes instead."""
 
-BEHIND: tuple[Stage, ...] = (once, cache, freshness, poll, attempt)
+ONWARD: tuple[Stage, ...] = (
+    limit_approved, after, revalidate, authorize, recover, refuse, approve,
+)  # fmt: skip
+"""What a plan passes that goes on after a pause."""
+
+BEHIND: tuple[Stage, ...] = (once, cache, freshness, poll, steps, attempt)
 """What stands behind the approval: an approved call passes these, too."""
 
 
@@ -89,7 +96,8 @@ class Plan:
         self._equipment = equipment
         self._variants: dict[ToolEntry, Plan] = {}
         self.guard = hidden_guard(entry)
-        self.is_open = entry.blocked is None and self.guard is None and entry.variants is None
+        is_plain = entry.blocked is None and self.guard is None and entry.variants is None
+        self.is_open = is_plain and entry.manifest.expose
         self.total_s = entry.manifest.timeout.total
         self.meter = equipment.telemetry.meter(entry)
         innermost = folded(BEHIND, entry, equipment, _unreachable)
@@ -98,17 +106,32 @@ class Plan:
         self.shape = traced(shape_of(entry, equipment), equipment)
         self.told = told_of(entry)
 
+    def way_of(self, invocation: Invocation) -> Chain:
+        """The chain of a call that people have decided about: approved, or a plan that goes on."""
+        if invocation.run is None:
+            return self.resumed
+        innermost = folded(BEHIND, self.entry, self._equipment, _unreachable)
+        return folded(ONWARD, self.entry, self._equipment, innermost)
+
     def admit(self, invocation: Invocation, snapshot: Snapshot) -> "Plan":
         """The plan for this caller.
 
         Raises RefusedError when the tool cannot run, or this caller may not even see it.
         """
         plan = self.for_caller(invocation)
-        if plan.guard is not None and plan.guard.hides(invocation):
-            raise unknown_tool(snapshot, self.entry.name, invocation)
+        if not self.is_seen_in(invocation):
+            raise unknown_tool(snapshot, invocation.tool, invocation)
         if plan.entry.fallback is None:
             usable(plan.entry)  # else its fallback may stand in
         return plan
+
+    def is_seen_in(self, invocation: Invocation) -> bool:
+        """Whether there is such a tool, as far as whoever makes this call may know."""
+        is_direct = invocation.depth == 0 and invocation.approval is None
+        if is_direct and not self.entry.manifest.expose:
+            return False
+        guard = self.for_caller(invocation).guard
+        return guard is None or not guard.hides(invocation)
 
     def for_caller(self, invocation: Invocation) -> "Plan":
         """The plan of the form that the tool has for this caller."""

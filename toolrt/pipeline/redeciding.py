@@ -133,7 +133,7 @@ def redecided(calls: Iterable[Recorded], before: Decide, after: Decide) -> Redec
 
 
 def _decision(call: Recorded, snapshot: Snapshot) -> Decision | None:
-    entry = snapshot.tools.get(call.tool)
+    entry = snapshot.tool(call.tool)
     if entry is None:
         return None
     invocation = Invocation(

@@ -3,7 +3,7 @@
 Calls are a batch like any other: reads together, everything else in order, all of it bounded.
 """
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Container, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -25,6 +25,7 @@ from toolrt.dialects.base import (
 )
 from toolrt.dialects.content import shown
 from toolrt.dialects.names import WireNames
+from toolrt.pipeline.explaining import explain
 from toolrt.pipeline.gateway import Gateway
 from toolrt.pipeline.stages.find import is_visible, visible
 
@@ -77,32 +78,51 @@ class Responses:
         self._kept: dict[tuple[Any, ...], tuple[Export, bytes]] = {}
 
     async def export(
-        self, dialect: str, caller: Caller | None = None, *, strict: Strict = "auto"
+        self,
+        dialect: str,
+        caller: Caller | None = None,
+        *,
+        strict: Strict = "auto",
+        among: Container[str] | None = None,
     ) -> Export:
         """The tools for a request of a vendor, as this caller can call them now: none that rules or
-        breakers hide, and none that lacks a secret or a program.
+        breakers hide, and none that lacks a secret or a program. `among` are the names of those
+        that are wanted; those that models are told of where none are given.
 
         Raises:
             RefusedError: there is no such dialect; or `strict` is `always` and a tool cannot be.
         """
-        looking, generation = self._looking(caller), self._gateway.snapshot.generation
-        tools = [
+        return self.exported(dialect, await self.shown(caller, among), strict)
+
+    async def shown(
+        self, caller: Caller | None = None, among: Container[str] | None = None
+    ) -> list[ToolEntry]:
+        """The tools of an export, as this caller has them; else as `export`."""
+        looking, snapshot = self._looking(caller), self._gateway.snapshot
+        among = snapshot.told if among is None else among
+        return [
             entry.for_caller(looking)
             for entry in await self._listed(caller)
-            if entry.blocked is None and is_visible(entry, looking)
+            if entry.blocked is None
+            and is_visible(entry, looking)
+            and (among is None or entry.name in among)
+            and (entry.hosted is None or await self.lets(entry, caller))
         ]
-        wanted = (dialect, strict, generation, *map(id, tools))  # they live as long as it does
-        return self._exported(wanted, tools)
 
-    def _exported(self, wanted: tuple[Any, ...], tools: Sequence[ToolEntry]) -> Export:
+    async def lets(self, entry: ToolEntry, caller: Caller | None) -> bool:
+        """Whether the rules let a tool run that nobody can ask about once its vendor has it."""
+        looked = await explain(self._gateway, entry.name, {}, caller or Caller())
+        return looked.decision.verdict == "allow"
+
+    def exported(self, dialect: str, tools: Sequence[ToolEntry], strict: Strict = "auto") -> Export:
         """The export of tools, which is made once: 1,000 of them take a tenth of a second. Whoever
-        gets the documents may change them.
+        gets the documents may change them. Raises RefusedError, as `export`.
         """
+        wanted = (dialect, strict, *tools)  # compared by identity, and alive as long as it is kept
         kept = self._kept.get(wanted)
         if kept is not None:
             made, written = kept
             return replace(made, documents=from_json(written))
-        dialect, strict, *_ = wanted
         made = export(tools, dialect, strict)
         if len(self._kept) >= _MOST_KEPT:
             self._kept.clear()
@@ -116,9 +136,13 @@ class Responses:
         named = dialect_named(dialect) if dialect else None
         document = response if named and named.IS_TEXT else document_of(response)
         vendor = named or recognised(document)
-        seen = visible(self._gateway.snapshot, self._looking(caller))
-        names = WireNames((each.name for each in seen), vendor.LONGEST_NAME)
+        names = self.names(vendor.NAME, caller)
         return vendor, vendor.parse_calls(document, names), names
+
+    def names(self, dialect: str, caller: Caller | None = None) -> WireNames:
+        """What the tools that a caller may see are called in a dialect. Raises RefusedError."""
+        seen = visible(self._gateway.snapshot, self._looking(caller))
+        return WireNames((each.name for each in seen), dialect_named(dialect).LONGEST_NAME)
 
     async def turn(
         self,

@@ -4,7 +4,7 @@ A stage is a ring around the next one: it may answer by itself, change the invoc
 in, or look at the outcome on the way out. A tool's chain holds only the stages that it needs.
 """
 
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from random import Random
 from typing import Any
@@ -24,15 +24,20 @@ from toolrt.pipeline.sightings import Sightings
 from toolrt.pipeline.telemetry import Telemetry
 from toolrt.pipeline.throttling import Throttles
 from toolrt.pipeline.turns import Turns
+from toolrt.stores.approvals import Approval
 
 Chain = Callable[[Invocation], Awaitable[Outcome]]
 
 
-Nested = Callable[[Invocation, str, Any], Awaitable[ToolResult]]
-"""Makes a call on behalf of another one: that, the tool's name, the arguments (E14)."""
+Nested = Callable[..., Awaitable[ToolResult]]
+"""Makes a call on behalf of another one: that, the tool's name, the arguments (E14), and perhaps
+what is told of it beside its parent.
+"""
+Resumed = Callable[[Invocation, Approval, Mapping[str, Any]], Awaitable[ToolResult]]
+"""Runs an approved call on behalf of another one."""
 
 
-async def _unconnected(_parent: Invocation, name: str, _arguments: Any) -> ToolResult:
+async def _unconnected(_parent: Invocation, name: object, *_more: Any) -> ToolResult:
     raise AssertionError(f"no gateway stands behind the call of {name}")
 
 
@@ -44,7 +49,8 @@ def _no_entry(_name: str) -> ToolEntry | None:
 class Equipment:
     """What stages use beside the tool. `is_attended`: somebody is there who can be asked.
 
-    `answers` are those kept by `cache`; `entry` finds another tool of the current generation.
+    `answers` are those kept by `cache`; `entry` finds another tool of the current generation,
+    and `tools` gives those that lists hold.
     """
 
     clock: Clock
@@ -58,7 +64,10 @@ class Equipment:
     turns: Turns
     is_attended: bool = False
     nested: Nested = _unconnected
+    resumed: Resumed = _unconnected
+    step: Nested = _unconnected
     entry: Callable[[str], ToolEntry | None] = _no_entry
+    tools: Callable[[], Mapping[str, ToolEntry]] = dict
     telemetry: Telemetry = field(default_factory=Telemetry)
     sessions: Sessions = field(default_factory=Sessions)
     answers: Answers = field(init=False)

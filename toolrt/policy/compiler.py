@@ -3,7 +3,7 @@
 Every fault goes to the files, in its place; nothing is raised.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from hashlib import sha256
@@ -12,7 +12,7 @@ from typing import Any
 from toolrt.core.decisions import Terms, Verdict
 from toolrt.core.faults import Fault, child
 from toolrt.core.faults import Path as FaultPath
-from toolrt.core.globs import no_such_tool, tool_pattern
+from toolrt.core.globs import ByName, no_such_tool
 from toolrt.loading.loader import LoadedFiles, WrittenPolicies
 from toolrt.loading.reader import Document
 from toolrt.manifest.policy import Approval
@@ -225,13 +225,12 @@ class _Compiling:
 
     def _matched(self, glob: str) -> frozenset[str]:
         if glob not in self.matched:
-            if "*" not in glob:
-                names: Iterable[str] = {glob} & self.tools.keys()
-            else:
-                fits = tool_pattern(glob).fullmatch
-                names = (name for name in self.tools if fits(name))
-            self.matched[glob] = frozenset(names)
+            self.matched[glob] = self._by_name.matched(glob)
         return self.matched[glob]
+
+    @cached_property
+    def _by_name(self) -> ByName:
+        return ByName((name, tool.root.get("version")) for name, tool in self.tools.items())
 
     @cached_property
     def _clauses_of(self) -> Mapping[str, list[Clause]]:
@@ -255,6 +254,7 @@ class _Compiling:
     def _of_tool(self, tool: ToolFacts, default: Verdict) -> ToolPolicy:
         clauses = self._clauses_of.get(tool.name, [])
         own, reason = own_terms(tool, self._approvals)
+        default = default if tool.is_exposed else "allow"  # whoever calls it was let through
         caps, bounds = self._limits.of_tool(tool)
         posture = Posture(default, own, reason, windows_of(clauses), caps, self._queues, bounds)
         variants = [self._of_tool(each, default) for each in tool.variants]

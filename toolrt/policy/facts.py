@@ -18,7 +18,8 @@ class ToolFacts:
     `sensitive` are the parameters that carry sensitive data. `is_foreign` says that the tool's
     definition comes from elsewhere (an MCP server, an OpenAPI document); `hands_text_on` that it
     passes a caller's text to an interpreter (P16). `variants` are its forms for some callers, and
-    `limits` what operators' settings say of its calls.
+    `limits` what operators' settings say of its calls. Where not `is_exposed`, other tools alone
+    call it. `has_steps` says that it does nothing but call others.
     """
 
     name: str
@@ -33,3 +34,5 @@ class ToolFacts:
     hands_text_on: bool = False
     variants: "tuple[ToolFacts, ...]" = ()
     limits: Limits | None = None
+    is_exposed: bool = True
+    has_steps: bool = False

@@ -79,7 +79,7 @@ class _Changes:
 
     @classmethod
     def between(cls, before: _Generation, after: _Generation) -> "_Changes":
-        names = [*before.tools] != [*after.tools] or before.knows_tools is not after.knows_tools
+        names = _names(before) != _names(after) or before.knows_tools is not after.knows_tools
         found = cls(names)
         for name, new in after.tools.items():
             old = before.tools.get(name)
@@ -91,6 +91,11 @@ class _Changes:
             if old is None or old.root != new.root:
                 found.roots.add(name)
         return found
+
+
+def _names(generation: _Generation) -> list[tuple[str, object]]:
+    """The names that patterns of rules look at: versions are part of them."""
+    return [(name, tool.root.get("version")) for name, tool in generation.tools.items()]
 
 
 class KeptClauses:
@@ -185,6 +190,8 @@ def _is_same(old: ToolFacts, new: ToolFacts) -> bool:
         and old.kind == new.kind
         and old.is_foreign is new.is_foreign
         and old.hands_text_on is new.hands_text_on
+        and old.is_exposed is new.is_exposed
+        and old.has_steps is new.has_steps
         and len(old.variants) == len(new.variants)
         and all(map(_is_same, old.variants, new.variants))
     )

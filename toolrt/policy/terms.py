@@ -123,6 +123,8 @@ def _reason(ask: Ask) -> str:
 
 def _why_asked(tool: ToolFacts) -> str | None:
     """Why a tool without a word of its own asks all the same."""
+    if tool.has_steps:
+        return None  # each of its steps asks by itself
     if tool.effect == "irreversible":
         return "its effect cannot be undone"
     if tool.hands_text_on:

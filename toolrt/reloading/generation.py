@@ -19,6 +19,7 @@ from toolrt.policy.policy import Policy
 from toolrt.reloading.changes import Changes, Side, changes
 from toolrt.reloading.entrances import opened_up
 from toolrt.reloading.guarded import guarded
+from toolrt.reloading.locks import unlocked
 from toolrt.reloading.weakening import weakened
 
 _OPENED_ONCE: Final = ("state", "journal", "secrets", "telemetry")
@@ -96,6 +97,7 @@ def weighed(current: Generation, compiled: Compiled) -> Weighed:
         *losses(current.protection, new.protection),
         *weakened(current.snapshot, new.snapshot),
         *opened_up(current.compiled.files.project, new.compiled.files.project),
+        *unlocked(current.compiled.files, new.compiled.files),
     )
     return Weighed(
         diagnostics,

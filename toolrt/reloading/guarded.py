@@ -65,9 +65,9 @@ def _tools(before: Snapshot, after: Snapshot) -> Iterator[tuple[str, str]]:
 
 
 def _of_tool(tool: ToolEntry) -> str:
-    """What rules see of a tool, what it asks of people by itself, and its sandbox."""
+    """What rules see of a tool, what it asks of people by itself, its sandbox, and who calls it."""
     asks = {json.dumps(sorted(form)): repr(terms) for form, terms in asks_of(tool).items()}
-    wall = sandbox_of(tool)
+    wall = sandbox_of(tool), tool.manifest.expose
     decider = tool.decider
     if not isinstance(decider, ToolPolicy):
         return _plain([asks, wall])

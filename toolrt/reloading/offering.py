@@ -32,7 +32,14 @@ def _changed(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[Differe
 
 def _sets(snapshot: Snapshot) -> dict[str, Any]:
     return {
-        name: (toolset, frozenset(filter(toolset.offers, snapshot.tools)))
+        name: (
+            toolset,
+            frozenset(
+                each.name
+                for each in snapshot.tools.values()
+                if toolset.offers(each.name, each.version)
+            ),
+        )
         for name, toolset in snapshot.toolsets.items()
     }
 

@@ -19,11 +19,14 @@ from toolrt.catalog.registry import Registry
 from toolrt.core.clock import Clock
 from toolrt.loading.apart import TooMuchError, is_much, parsed
 from toolrt.loading.findings import Finding
+from toolrt.loading.loader import LoadedFiles
 from toolrt.loading.owners import HINT as OWN_THEM
 from toolrt.loading.owners import why_foreign
+from toolrt.loading.sources import Given
 from toolrt.loading.stock import Stock
 from toolrt.manifest.project import ProjectFile
 from toolrt.reloading.generation import Generation, Weighed, weighed
+from toolrt.reloading.homing import at_home, loop_here
 from toolrt.reloading.outcome import Reload, Standing
 from toolrt.reloading.settling import settled
 from toolrt.reloading.workspace import Workspace
@@ -31,6 +34,9 @@ from toolrt.stores.base import StoreError
 
 AUTOMATIC: Final = frozenset({"watch", "poll", "second look"})
 """Reasons that nobody is waiting behind: what was refused is not told again."""
+
+BESIDE_FILES: Final = frozenset({"source"})
+"""Reasons of what changes where no file does: servers of sources."""
 
 SECOND_LOOK_S: Final = 10.0
 _SWITCH_S: Final = 0.0005
@@ -40,6 +46,9 @@ _NO_RULES: Final = "`default: allow` in a file of policies.d runs without rules"
 
 Record = Callable[[Mapping[str, Any]], Awaitable[None]]
 """Writes down that a generation is about to come into force; may raise StoreError."""
+
+Edit = Callable[[tuple[Given, ...]], tuple[Given, ...]]
+"""What a program has added, as it is to be; the same object for no change."""
 
 log = logging.getLogger("toolrt.reload")
 
@@ -80,6 +89,7 @@ class Reloader:
         self._clock = clock
         self._allow_foreign = allow_foreign
         self._record = record
+        self._home, self._is_closed = loop_here(), False
         self._turn = asyncio.Lock()
         self._running: set[asyncio.Task[Reload]] = set()
         self._listeners: list[Callable[[Reload], object]] = []
@@ -95,6 +105,11 @@ class Reloader:
     def written(self) -> ProjectFile:
         """toolrt.yaml as it is in force."""
         return self._current.compiled.files.project
+
+    @property
+    def files(self) -> LoadedFiles:
+        """What is in force, as it was loaded."""
+        return self._current.compiled.files
 
     @property
     def stock(self) -> Stock:
@@ -127,26 +142,42 @@ class Reloader:
 
         One that is cancelled while it waits is still carried out.
         """
-        task = asyncio.create_task(self._in_turn(reason, accept_loss=accept_loss))
+        return await self._queued(reason, partial(self._outcome, reason, accept_loss=accept_loss))
+
+    async def change(self, reason: str, edit: Edit) -> Reload:
+        """Let what a program has added to the files be what `edit` makes of it, if it may be.
+
+        The files themselves stay as they are in force. Losses count as meant.
+        """
+        return await self._queued(reason, partial(self._edited, reason, edit))
+
+    async def _queued(self, reason: str, make: Callable[[], Awaitable[Reload]]) -> Reload:
+        return await at_home(self._home, partial(self._carried_out, reason, make))
+
+    async def _carried_out(self, reason: str, make: Callable[[], Awaitable[Reload]]) -> Reload:
+        if self._is_closed:
+            return replace(self._answer(reason), is_accepted=False, why="the project is closed")
+        task = asyncio.create_task(self._in_turn(reason, make))
         self._running.add(task)
         task.add_done_callback(self._running.discard)
         return await asyncio.shield(task)
 
     async def close(self) -> None:
-        """Wait for what is being reloaded."""
+        """Wait for what is being reloaded, and take up nothing more."""
+        self._is_closed = True
         await asyncio.gather(*self._running, return_exceptions=True)
 
-    async def _in_turn(self, reason: str, *, accept_loss: bool) -> Reload:
+    async def _in_turn(self, reason: str, make: Callable[[], Awaitable[Reload]]) -> Reload:
         async with self._turn:
             started = self._clock.monotonic()
             known = self._refusal and self._refusal.outcome.refused
             was_sound = self.standing.reload_success
             try:
-                outcome = await self._outcome(reason, accept_loss=accept_loss)
+                outcome = await make()
             except Exception as error:
                 log.exception("a bug ended a reload; the last good generation stays")
                 outcome = self._refused(reason, f"a bug of toolrt: {type(error).__name__}")
-            is_mended = outcome.is_accepted and not was_sound
+            is_mended = self.standing.reload_success and not was_sound
             took_s = self._clock.monotonic() - started
             outcome = replace(outcome, took_s=took_s, is_mended=is_mended)
             is_told = known is not None and known == outcome.refused
@@ -155,6 +186,8 @@ class Reloader:
             return outcome
 
     async def _outcome(self, reason: str, *, accept_loss: bool) -> Reload:
+        if reason in BESIDE_FILES:
+            return await self._beside(reason)
         stock = await settled(self._workspace.stock, self._clock)
         if stock is None:
             return self._refused(reason, "the files are still being written")
@@ -168,6 +201,27 @@ class Reloader:
             return replace(known.outcome, reason=reason)
         return await self._tried(stock, reason, accept_loss=accept_loss)
 
+    async def _beside(self, reason: str) -> Reload:
+        """Compile what is in force once more; files that are broken wait for their own reload."""
+        known, was_sound = self._refusal, self.standing.reload_success
+        outcome = await self._tried(self.stock, reason, accept_loss=False)
+        if known is not None and not known.stock.is_as(self.stock):
+            self._refusal = known
+            self.standing = replace(self.standing, reload_success=was_sound)
+        return outcome
+
+    async def _edited(self, reason: str, edit: Edit) -> Reload:
+        before, known = self._workspace.given, self._refusal
+        given, was_sound = edit(before), self.standing.reload_success
+        if given is before:
+            return self._answer(reason)
+        outcome = await self._tried(self.stock.with_given(given), reason, accept_loss=True)
+        given = given if outcome.is_accepted else before
+        self._workspace.given = given
+        self._refusal = known and replace(known, stock=known.stock.with_given(given))
+        self.standing = replace(self.standing, reload_success=was_sound)  # that is about files
+        return outcome
+
     async def _tried(self, stock: Stock, reason: str, *, accept_loss: bool) -> Reload:
         """Compile `stock`, and swap if it may come into force."""
         try:
@@ -176,7 +230,9 @@ class Reloader:
             return self._keep(stock, self._refused(reason, str(error), hint="make the files fewer"))
         if made.new is None:
             return self._keep(stock, self._broken(reason, made))
-        if stock.is_as(self.stock) and made.new.blocked == self._current.blocked:
+        is_same = made.new.blocked == self._current.blocked and not made.changes
+        if stock.is_as(self.stock) and is_same:
+            self._current = replace(self._current, compiled=made.new.compiled)  # its warnings
             return self._unchanged(reason)
         if made.gone is not None:
             return self._keep(stock, self._refused(reason, made.gone, hint=_NO_RULES))
@@ -238,8 +294,8 @@ class Reloader:
 
     def _answer(self, reason: str) -> Reload:
         """That nothing is new."""
-        current = self._current.snapshot
-        return Reload(reason, True, current.generation, current.fingerprint)
+        now = self._current.snapshot
+        return Reload(reason, True, now.generation, now.fingerprint)
 
     def _keep(self, stock: Stock, refused: Reload, guarded: str = "") -> Reload:
         """Remember what was refused, and since when there has been that very loss."""

@@ -21,6 +21,7 @@ from toolrt.policy.policy import Policy
 from toolrt.policy.risk import classes_of
 from toolrt.reloading.consent import asks_of, fewer_questions, less_consent
 from toolrt.reloading.differences import is_same
+from toolrt.reloading.exposure import more_exposed
 from toolrt.reloading.people import more_rights
 from toolrt.reloading.renames import Pair, same_tools
 from toolrt.reloading.walls import lower_walls
@@ -110,6 +111,7 @@ def weakened(before: Snapshot, after: Snapshot) -> Iterator[str]:
     )
     yield from fewer_questions(both.tools)
     yield from lower_walls(both.tools)
+    yield from more_exposed(both.tools)
 
 
 def _compared(before: Snapshot, after: Snapshot) -> Both | None:
@@ -135,7 +137,8 @@ def stakes(before: Snapshot, after: Snapshot) -> Stakes:
     if both is None:
         return Stakes()
     readers = _Readers(both.rules, both.tools)
-    of_tools = (*_of_tools(both), *fewer_questions(both.tools), *lower_walls(both.tools))
+    by_tools = (fewer_questions, lower_walls, more_exposed)
+    of_tools = (*_of_tools(both), *(told for find in by_tools for told in find(both.tools)))
     return Stakes(
         frozenset(name for name in changed_vars(before, after) if readers.of("vars", name)),
         any(_by_people(before, after, readers)),

@@ -11,6 +11,7 @@ from toolrt.catalog.kept import KeptTools
 from toolrt.catalog.schemas import schema_files
 from toolrt.expressions.references import References
 from toolrt.loading.loader import LoadedFiles, load_files
+from toolrt.loading.sources import Given
 from toolrt.loading.stock import Library, Stock
 from toolrt.loading.survey import survey
 from toolrt.reloading.rules import RulesCompiler
@@ -19,7 +20,8 @@ from toolrt.reloading.rules import RulesCompiler
 class Workspace:
     """Compiles the project at `root`; what has not changed since the last time is used again.
 
-    `references` come to be with the first generation, and stay. `imports` false leaves Python
+    `references` come to be with the first generation, and stay. `given` is what the program that
+    has it open has added. `imports` false leaves Python
     callables alone.
     """
 
@@ -35,6 +37,7 @@ class Workspace:
         self._compile_rules = RulesCompiler().policy
         self._references: References | None = None
         self._schemas: set[Path] = set()
+        self.given: tuple[Given, ...] = ()
 
     @property
     def references(self) -> References:
@@ -44,7 +47,7 @@ class Workspace:
 
     def stock(self) -> Stock:
         """The files as they are now, schemas in files of their own among them."""
-        return survey(self.root, self._library, self._schemas)
+        return survey(self.root, self._library, self._schemas).with_given(self.given)
 
     def compile(self, stock: Stock, generation: int = 1) -> Compiled:
         """Compile `stock`. Blocks, and never raises for what the files hold."""

@@ -47,10 +47,12 @@ _CHECKED_BY_SCHEMA = frozenset({"Ge", "Gt", "Le", "Lt", "MultipleOf", "MinLen", 
 
 def plain_schema(annotation: Any) -> dict[str, Any] | None:
     """The schema of a type whose JSON value is its Python value; None when it may be another."""
+    simple = _BY_IDENTITY.get(id(annotation))
+    if simple is not None:
+        return dict(simple)
     origin, inner = typing.get_origin(annotation), typing.get_args(annotation)
     if origin is None:
-        simple = _BY_IDENTITY.get(id(annotation))
-        return None if simple is None else dict(simple)
+        return None
     if origin is typing.Literal:
         return _choice(inner)
     if origin in _UNIONS:
@@ -67,6 +69,8 @@ def plain_schema(annotation: Any) -> dict[str, Any] | None:
 
 def why_not_read(annotation: Any) -> str | None:
     """Why a type is not even tried: it is huge, or means something in a class only."""
+    if id(annotation) in _BY_IDENTITY:
+        return None
     level, parts = [annotation], 0
     for _ in range(MAX_DEPTH):
         if any(each is typing.Self for each in level):
@@ -90,6 +94,8 @@ def _inside(annotation: Any) -> tuple[Any, ...]:
 
 def is_plain(annotation: Any) -> bool:
     """Whether JSON Schema's word is enough: the checked JSON value is what the function wants."""
+    if id(annotation) in _BY_IDENTITY:
+        return True
     if typing.get_origin(annotation) is not typing.Annotated:
         return plain_schema(annotation) is not None
     bare, *metadata = typing.get_args(annotation)
@@ -129,7 +135,8 @@ def optional(annotation: Any) -> Any:
     if typing.get_origin(annotation) is typing.Annotated:
         bare, *metadata = typing.get_args(annotation)
         return typing.Annotated[(optional(bare), *metadata)]
-    return typing.Optional[annotation]  # noqa: UP045 - also for what has no `|` of its own
+    inner = typing.get_args(annotation) if typing.get_origin(annotation) in _UNIONS else ()
+    return typing.Union[(*(inner or (annotation,)), type(None))]  # in the order that is written
 
 
 def readable(annotation: Any) -> Any:
@@ -147,7 +154,8 @@ def readable(annotation: Any) -> Any:
     if origin is typing.Literal:
         return _literal(annotation, inner)
     if origin is typing.Annotated:
-        return typing.Annotated[(readable(inner[0]), *inner[1:])]
+        bare = readable(inner[0])
+        return annotation if bare is inner[0] else typing.Annotated[(bare, *inner[1:])]
     if origin in _UNIONS:
         return typing.Union[tuple(map(readable, inner))]  # noqa: UP007 - their number varies
     if origin in {collections.abc.Iterable, list} and inner:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from toolrt.core.faults import Fault, FaultError
-from toolrt.schemas.annotations import shown, without_metadata
+from toolrt.schemas.annotations import is_plain, shown, without_metadata
 from toolrt.schemas.conversion import EXTRA, Adaptor, Placed, field_types, flattened
 from toolrt.schemas.docstrings import read_docstring
 from toolrt.schemas.foreign import ForeignError, looking
@@ -44,7 +44,12 @@ class FunctionSchema:
     description: str | None
     output_schema: Schema | None
     warnings: tuple[Fault, ...]
-    adaptor: Adaptor
+    callee: Callee
+
+    @property
+    def adaptor(self) -> Adaptor:
+        """What turns JSON arguments into those of a call."""
+        return Adaptor(self.callee, self.input_schema["properties"])
 
     def bind(self, arguments: Mapping[str, Any]) -> Placed:
         """Positional and keyword arguments of a call with these JSON arguments."""
@@ -52,13 +57,18 @@ class FunctionSchema:
 
 
 def describe_function(
-    fn: Callable[..., Any], root: Path | None = None, *, skip: int = 0
+    fn: Callable[..., Any],
+    root: Path | None = None,
+    *,
+    skip: int = 0,
+    callee: Callee | None = None,
 ) -> FunctionSchema:
-    """The schema of a callable; `root` and `skip` as for `read_callee`.
+    """The schema of a callable; `root` and `skip` as for `read_callee`, whose outcome `callee` is
+    where it is known.
 
     Raises FaultError with one fault for each problem, warnings included.
     """
-    callee = read_callee(fn, root, skip=skip)
+    callee = callee or read_callee(fn, root, skip=skip)
     faults = _faults(fn, callee)
     kept, schemas, unsupported = _supported(callee)
     faults += unsupported
@@ -72,7 +82,7 @@ def describe_function(
         description=doc.description,
         output_schema=None if callee.returns is EMPTY else output_schema(callee.returns),
         warnings=tuple(faults),
-        adaptor=Adaptor(callee, schema["properties"]),
+        callee=callee,
     )
 
 
@@ -212,7 +222,7 @@ def _put_default(schema: Schema, parameter: Parameter, callee: Callee) -> None:
         if not is_finite(parameter.default):
             return
         default = to_plain(parameter.default)
-        if not _is_of_its_type(parameter):
+        if not _is_of_its_type(parameter) and not is_plain(parameter.annotation):
             alone = replace(callee, parameters=(parameter,))
             Adaptor(alone, [parameter.key]).bind({parameter.key: default})
         schema["default"] = default

@@ -6,9 +6,11 @@ One throw-away TypedDict stands for all fields of a callable: it takes any name 
 
 import json
 import warnings
+import weakref
 from collections.abc import Callable, Mapping
+from copy import deepcopy
 from functools import cache
-from typing import Any, NotRequired, cast
+from typing import Any, cast
 
 from toolrt.schemas.annotations import plain_schema, readable
 from toolrt.schemas.foreign import ForeignError, looking
@@ -35,8 +37,8 @@ def _adapter(fields: Fields) -> Any:
     from pydantic import ConfigDict, TypeAdapter  # noqa: PLC0415 - only such types need it
     from typing_extensions import TypedDict  # noqa: PLC0415 - typing's lacks the config on 3.11
 
-    make = cast("Callable[[str, Mapping[str, Any]], Any]", TypedDict)
-    record = make("Arguments", {key: NotRequired[readable(each)] for key, each in fields.items()})
+    make = cast("Callable[..., Any]", TypedDict)  # NotRequired would reorder unions
+    record = make("Arguments", {key: readable(each) for key, each in fields.items()}, total=False)
     record.__pydantic_config__ = ConfigDict(val_json_bytes="base64", ser_json_bytes="base64")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -50,13 +52,54 @@ def input_schemas(fields: Fields) -> tuple[dict[str, Schema], dict[str, Schema]]
     """
     with looking():
         simple = {key: plain_schema(each) for key, each in fields.items()}
-        if all(schema is not None for schema in simple.values()):
-            return cast("dict[str, Schema]", simple), {}
-        made = _without_titles(_adapter(fields).json_schema(schema_generator=_generator()))
+        rest = {key: fields[key] for key, schema in simple.items() if schema is None}
+        found, definitions = _of_parts(rest) or _generated(rest)
+    return cast("dict[str, Schema]", {**simple, **found}), definitions
+
+
+Schemas = tuple[dict[str, Schema], dict[str, Schema]]
+"""Those of fields, and the definitions that they share."""
+
+_MOST_KNOWN = 500
+_KNOWN: dict[int, tuple["weakref.ref[type]", Schema, dict[str, Schema]]] = {}
+"""What was generated for a class, by its id: the same ones come in many callables."""
+
+
+def _generated(fields: Fields) -> Schemas:
+    """The schemas of fields that pydantic reads together."""
+    if not fields:
+        return {}, {}
+    made = _without_titles(_adapter(fields).json_schema(schema_generator=_generator()))
     properties = made.get("properties", {})
     if properties.keys() != fields.keys():  # a type that means the record which stands for all
         raise ForeignError
     return properties, made.get("$defs", {})
+
+
+def _of_parts(fields: Fields) -> Schemas | None:
+    """The same, each class by itself and known from then on; None where two definitions of one
+    name are not the same.
+    """
+    classes = {key: each for key, each in fields.items() if isinstance(each, type)}
+    others = {key: each for key, each in fields.items() if key not in classes}
+    found, definitions = _generated(others)
+    for key, cls in classes.items():
+        schema, more = _of_class(cls)
+        if any(definitions.get(name, each) != each for name, each in more.items()):
+            return None
+        found[key] = schema
+        definitions |= more
+    return found, definitions
+
+
+def _of_class(cls: type) -> tuple[Schema, dict[str, Schema]]:
+    known = _KNOWN.get(id(cls))
+    if known is None or known[0]() is not cls:
+        properties, definitions = _generated({"value": cls})
+        if len(_KNOWN) >= _MOST_KNOWN:
+            _KNOWN.clear()
+        known = _KNOWN[id(cls)] = weakref.ref(cls), properties["value"], definitions
+    return deepcopy(known[1]), deepcopy(known[2])
 
 
 def is_finite(value: Any) -> bool:

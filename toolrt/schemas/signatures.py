@@ -10,7 +10,7 @@ import types
 import typing
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -55,8 +55,8 @@ class Parameter:
 class Callee:
     """A callable that can be called by name. `place` is `file:line` of its definition.
 
-    `parameters` are all that a call fills in; `hidden` are the names that `**kwargs` must not
-    reach: bound by a partial.
+    `parameters` are all that a call fills in, and `visible` those that arguments may fill; `hidden`
+    are the names that `**kwargs` must not reach: bound by a partial.
     """
 
     name: str
@@ -65,11 +65,11 @@ class Callee:
     returns: Any = EMPTY
     doc: str | None = None
     hidden: frozenset[str] = frozenset()
+    visible: tuple[Parameter, ...] = field(init=False, repr=False, compare=False)
 
-    @property
-    def visible(self) -> tuple[Parameter, ...]:
-        """The parameters that arguments may fill."""
-        return tuple(each for each in self.parameters if not each.is_context)
+    def __post_init__(self) -> None:
+        visible = tuple(each for each in self.parameters if not each.is_context)
+        object.__setattr__(self, "visible", visible)
 
     @property
     def is_opaque(self) -> bool:
@@ -194,8 +194,9 @@ class _Hints:
 
     def of(self, name: str, written: Any) -> Any:
         """The type of a parameter. Raises ForeignError, or what its own code does."""
-        found = written if why_not_read(written) else self._resolved(name, written)
-        why = why_not_read(found)
+        found = self._resolved(name, written)
+        is_looked_at = self._hints is not None and found is self._written.get(name, EMPTY)
+        why = None if is_looked_at else why_not_read(found)
         if why is not None:
             raise ForeignError(why)
         return found
@@ -209,6 +210,8 @@ class _Hints:
     def _resolved(self, name: str, written: Any) -> Any:
         if self._hints is not None:
             return self._hints.get(name, written)
+        if why_not_read(written) is not None:
+            return written
         stand_in = types.SimpleNamespace(__annotations__={name: written})
         scope = getattr(inspect.unwrap(self._function), "__globals__", {})
         return typing.get_type_hints(stand_in, scope, include_extras=True)[name]

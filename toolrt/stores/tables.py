@@ -11,7 +11,10 @@ from typing import Literal
 from toolrt.stores import (
     breaker_tables,
     cache_tables,
+    conversation_tables,
     idempotency_tables,
+    pin_tables,
+    plan_tables,
     quota_tables,
     sighting_tables,
     spill_tables,
@@ -235,10 +238,17 @@ _WHOLE_ROWS = (
     "ALTER TABLE approval_decisions ADD COLUMN supplied TEXT",
 )
 
+_SOURCES_AND_PLANS: tuple[Statement, ...] = (
+    *plan_tables.STATEMENTS,
+    *pin_tables.STATEMENTS,
+    *conversation_tables.STATEMENTS,
+)
+
 MIGRATIONS: tuple[tuple[Statement, ...], ...] = (
     (_META, *_APPROVALS, *_GRANTS, *_JOURNAL),
     _EXECUTOR,
     _WHOLE_ROWS,
+    _SOURCES_AND_PLANS,
 )
 """Migration n leads from version n to n + 1; the version is the number of those made."""
 

@@ -91,7 +91,7 @@ class Suite:
 
     async def _of_rule(self, case: Case, test: RuleTest) -> Report:
         call, caller, clock = test.call, _caller(test.call.as_), self._still()
-        entry = self._snapshot.tools.get(call.tool)
+        entry = self._snapshot.tool(call.tool)
         if entry is None:
             return Report(case, "failed", (f"there is no tool `{call.tool}`",))
         async with self._opened(entry, clock) as gateway:

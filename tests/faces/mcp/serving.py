@@ -12,7 +12,7 @@ import uvicorn
 
 import toolrt
 from toolrt.faces.mcp.http import McpEndpoint
-from toolrt.runtime import Runtime
+from toolrt.opened import Runtime
 
 
 class App:

@@ -101,6 +101,25 @@ async def test_a_toolset_has_an_endpoint_of_its_own(folder, era):
 
 
 @ERAS
+async def test_call_tool_of_a_toolset_comes_to_none_beyond_it(folder, era):
+    sets = OFFERS.replace("tools: [add]", "tools: [add, call_tool, search_tools]")
+    (folder / "toolrt.yaml").write_text("builtins: [call_tool, search_tools]\n")
+    async with served(project(folder, sets)) as site:
+        async with client(f"{site.url}/sums", era) as raw:
+            inside = (await raw.call("call_tool", {"name": "add", "arguments": {"a": 1}})).result
+            outside = await raw.call("call_tool", {"name": "long"})
+            found = (await raw.call("search_tools", {"intent": "long"})).result
+        async with client(site.url, era) as raw:
+            of_all = (await raw.call("call_tool", {"name": "odd"})).result
+
+    assert inside["isError"] is False
+    assert outside.error["code"] == -32602
+    assert "there is no tool `long`" in outside.error["message"]
+    assert json.loads(found["content"][0]["text"]) == []
+    assert "unknown" not in of_all["content"][0]["text"]
+
+
+@ERAS
 async def test_what_was_too_long_is_read_as_a_resource(folder, era):
     async with (
         served(project(folder, OFFERS), caller=Caller("ann")) as site,

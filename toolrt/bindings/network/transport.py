@@ -21,7 +21,7 @@ from aiohttp.abc import AbstractResolver, ResolveResult
 from yarl import URL
 
 from toolrt.bindings.network.addresses import Guard, blocked_target
-from toolrt.bindings.network.bodies import decoded
+from toolrt.bindings.network.bodies import MOST_BYTES, decoded
 from toolrt.bindings.network.failures import (
     lost,
     never_sent,
@@ -53,8 +53,9 @@ class Transport(httpx.AsyncBaseTransport):
     """Sends requests over kept-alive connections. Belongs to the event loop that made it.
 
     The path and query are those of the extension `target` if there is one, byte for byte; of
-    `timeout`, `connect` counts; `invocation.sent` follows what has left. The answer's body comes
-    decoded and under its cap, so `Content-Encoding` is not among its headers.
+    `timeout`, `connect` counts, and `most_bytes` is another cap; `invocation.sent` follows what has
+    left. The answer's body comes decoded and under its cap, so `Content-Encoding` is not among its
+    headers.
     """
 
     def __init__(
@@ -103,7 +104,9 @@ class Transport(httpx.AsyncBaseTransport):
             raise never_sent("its connections were closed a moment ago") from error
         encodings = answer.headers.getall("Content-Encoding", ())
         headers = _plain(answer.raw_headers) if encodings else answer.raw_headers
-        return httpx.Response(answer.status, headers=headers, stream=_Body(answer, encodings))
+        most = request.extensions.get("most_bytes", MOST_BYTES)
+        stream = _Body(answer, encodings, most)
+        return httpx.Response(answer.status, headers=headers, stream=stream)
 
     async def aclose(self) -> None:
         self.is_closed = True
@@ -113,13 +116,16 @@ class Transport(httpx.AsyncBaseTransport):
 class _Body(httpx.AsyncByteStream):
     """The body of an answer while it arrives."""
 
-    def __init__(self, answer: aiohttp.ClientResponse, encodings: Sequence[str]) -> None:
+    def __init__(self, answer: aiohttp.ClientResponse, encodings: Sequence[str], most: int) -> None:
         self._answer = answer
         self._encodings = encodings
+        self._most = most
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         try:
-            async for piece in decoded(self._answer.content.iter_any(), self._encodings):
+            async for piece in decoded(
+                self._answer.content.iter_any(), self._encodings, self._most
+            ):
                 yield piece
         except (aiohttp.ClientError, TimeoutError) as error:
             raise _translated(error) from error

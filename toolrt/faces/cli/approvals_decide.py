@@ -219,7 +219,7 @@ def _edits(desk: Desk, record: "Approval", tokens: tuple[str, ...]) -> dict[str,
     from toolrt.faces.approval_document import asked_fields  # noqa: PLC0415 - as `at_desk`
     from toolrt.faces.cli.arguments import gather  # noqa: PLC0415 - as `at_desk`
 
-    entry = desk.opened.snapshot.tools.get(record.tool)
+    entry = desk.opened.snapshot.tool(record.tool)
     schema = dict(entry.parameters.schema) if entry else {}
     schema["properties"] = {**schema.get("properties", {}), **asked_fields(record)}
     edits = gather(tokens, None, schema)

@@ -19,9 +19,9 @@ from toolrt.faces.cli.told import SHORT_ID
 from toolrt.faces.exits import Exit, Stop, of_code
 
 if TYPE_CHECKING:
+    from toolrt.opened import Runtime
     from toolrt.pipeline.approvals import Approvals
     from toolrt.pipeline.viewing import Viewed
-    from toolrt.runtime import Runtime
     from toolrt.stores.approvals import Approval, Moved
     from toolrt.stores.moments import Moment
 

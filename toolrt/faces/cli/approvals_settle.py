@@ -70,7 +70,7 @@ def resolve(settings: Settings, *, approval: str, ending: Ending | None) -> Exit
 async def run_here(desk: Desk, record: "Approval") -> Exit:
     """Run it once, and show what it came to; what is not approved yet is paused still."""
     screen, next_ = desk.settings.screen, f"approvals show {record.id[:SHORT_ID]}"
-    entry = desk.opened.snapshot.tools.get(record.tool)
+    entry = desk.opened.snapshot.tool(record.tool)
     if record.state == "pending" and entry is not None:
         viewed = await desk.viewed(record)
         return tell(desk.settings, _paused(record, entry, viewed), me=desk.by)

@@ -13,7 +13,7 @@ from toolrt.faces.cli.progress import watched
 from toolrt.faces.cli.told import SHORT_ID, pause_lines
 
 if TYPE_CHECKING:
-    from toolrt.runtime import Runtime
+    from toolrt.opened import Runtime
 
 
 async def answered(

@@ -144,7 +144,7 @@ def schema_for(snapshot: "Snapshot", tool: str, caller: Caller) -> dict[str, Any
     """The input schema of a tool, by which arguments are read: empty where the caller sees none."""
     from toolrt.pipeline.stages.find import is_visible  # noqa: PLC0415 - as above
 
-    entry = snapshot.tools.get(tool)
+    entry = snapshot.tool(tool)
     if entry is None:
         return {}
     may_see = "admin" in caller.may or is_visible(entry, _looking(caller))

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 EXAMPLES = (
     ("toolrt check", "all faults, each with its place and an excerpt"),
+    ("toolrt check --deep", "the same with what MCP servers say of their tools"),
     ("toolrt check --strict", "warnings and unavailable tools fail too"),
     ("toolrt check -o json", "for editors and CI"),
 )
@@ -24,8 +25,9 @@ _MOST_NAMES = 3
 @click.command("check", cls=Verb, examples=EXAMPLES)
 @click.option("--strict", is_flag=True, help="Fail on warnings and unavailable tools as well.")
 @click.option("--no-import", is_flag=True, help="Leave Python callables alone.")
+@click.option("--deep", is_flag=True, help="Ask the servers of MCP sources what tools they have.")
 @click.pass_obj
-def verb(settings: Settings, *, strict: bool, no_import: bool) -> Exit:
+def verb(settings: Settings, *, strict: bool, no_import: bool, deep: bool) -> Exit:
     """Read every file of the project, compile every tool, and say what is wrong. Nothing is called.
 
     A reason why several tools are unavailable is told once; documents name it with each tool.
@@ -34,7 +36,7 @@ def verb(settings: Settings, *, strict: bool, no_import: bool) -> Exit:
     from toolrt import runtime  # noqa: PLC0415 - `--help` loads no runtime
     from toolrt.loading.diagnostics import report  # noqa: PLC0415 - as above
 
-    loaded = runtime.load(settings.project(), imports=not no_import)
+    loaded = runtime.load(settings.project(), imports=not no_import, asks=deep)
     missing = _unavailable(loaded)
     passes = loaded.ok and not (strict and (missing or loaded.diagnostics))
     document = {

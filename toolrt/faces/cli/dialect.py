@@ -1,6 +1,7 @@
 """Tools in the dialect of a vendor: what `schema`, `list` and `show` print with `--dialect`."""
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -32,11 +33,22 @@ def export_of(
 ) -> "Export":
     """These of all tools that are `seen`, in a dialect.
 
-    Raises RefusedError where one cannot be strict and has to be.
+    Of those that a vendor runs itself only such as no rule ever keeps from anybody: once it has
+    them, nobody is asked. Raises RefusedError where one cannot be strict and has to be.
     """
-    from toolrt.dialects.base import export  # noqa: PLC0415 - `--help` loads no dialect
+    from toolrt.dialects.base import Told, export  # noqa: PLC0415 - `--help` loads no dialect
 
-    return export(tools, dialect, strict, seen.tools)
+    kept = [each for each in tools if each.hosted is None or _is_for_all(each)]
+    made = export(kept, dialect, strict, seen.tools)
+    why = "the tool is left out: it depends on the caller, or on people, who is told of it"
+    names = sorted({each.name for each in tools} - {each.name for each in kept})
+    return replace(made, report=(*made.report, *(Told(name, "", why) for name in names)))
+
+
+def _is_for_all(entry: "ToolEntry") -> bool:
+    """Whether the rules let a tool run whoever calls it, and however."""
+    fixed = entry.decider.fixed if entry.decider else None
+    return entry.variants is None and fixed is not None and fixed.verdict == "allow"
 
 
 def show_export(export: "Export", dialect: str, settings: Settings) -> None:
@@ -61,6 +73,7 @@ def document(export: "Export", dialect: str) -> Mapping[str, Any]:
         "dialect": dialect,
         "fingerprint": export.fingerprint,
         "tools": export.documents,
+        **({"hosted": list(export.hosted)} if export.hosted else {}),
         "report": [each.document() for each in export.report],
     }
 

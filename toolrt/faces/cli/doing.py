@@ -26,7 +26,12 @@ def doing(tool: "ToolEntry", urls: Mapping[str, str]) -> str:
     spec = _spec(tool)
     if spec is None:
         return ""
-    written = {"http": _request, "command": _command, "shell": _script, "python": _callable}
+    written = {
+        "command": _command, "http": _request, "python": _callable, "shell": _script,
+        "steps": _steps, "mcp": _asked,
+    }  # fmt: skip
+    if tool.kind not in written:
+        return ""
     said = written[tool.kind](spec, urls.get(tool.target or "", ""))
     return one_line(without_credentials(said))
 
@@ -84,9 +89,17 @@ def _script(spec: Any, _base: str) -> str:
     return f"{first} …" if more else first
 
 
+def _asked(spec: Any, _base: str) -> str:
+    return f"{spec.tool} of server {spec.server}"
+
+
 def _callable(spec: Any, _base: str) -> str:
     called = spec.call if isinstance(spec.call, str | None) else spec.call.__qualname__
     return ".".join(filter(None, (spec.object, called)))
+
+
+def _steps(spec: Any, _base: str) -> str:
+    return " → ".join(f"{step.id}: {step.tool}" for step in spec.steps)
 
 
 def _words(elements: Iterable[Any]) -> Iterator[str]:

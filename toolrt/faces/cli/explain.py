@@ -16,8 +16,8 @@ from toolrt.faces.exits import Exit, of_code
 if TYPE_CHECKING:
     from toolrt.catalog.snapshot import ToolEntry
     from toolrt.core.calls import Caller
+    from toolrt.opened import Runtime
     from toolrt.pipeline.explaining import Explanation
-    from toolrt.runtime import Runtime
 
 EXAMPLES = (
     ("toolrt explain bank.pay amount:=900", "who decides about this call, and why"),

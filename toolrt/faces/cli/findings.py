@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from toolrt.catalog.compiler import Compiled
     from toolrt.faces.cli.options import Settings
     from toolrt.loading.diagnostics import Diagnostic
-    from toolrt.runtime import Runtime
+    from toolrt.opened import Runtime
 
 _MOST_WEAK = 3
 

@@ -35,7 +35,7 @@ def verb(settings: Settings, *, toolset: str | None, as_: Guise | None) -> Exit:
     seen = [
         (tool.name, tool)
         for tool in snapshot.tools.values()
-        if tool.name not in hidden and (named is None or named.offers(tool.name))
+        if tool.name not in hidden and (named is None or named.offers(tool.name, tool.version))
     ]
     said = instructions(seen, None if named is None else named.description)
     parts = [each.document() for each in said]

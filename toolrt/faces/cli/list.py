@@ -67,6 +67,8 @@ def verb(
     not_called = open_tools(snapshot, files, settings, caller.tenant)
     tools = list(without_hidden(tools, not_called))
     if dialect is not None:
+        told = snapshot.listed.keys() - hidden
+        tools = [each for each in tools if each.name in told and each.blocked is None]
         show_export(export_of(tools, dialect, snapshot), dialect, settings)
         return Exit.OK
     document = _document(snapshot, tools, hidden, not_called)
@@ -121,6 +123,7 @@ def described(
         "hidden": is_hidden,
         "input_schema": tool.input_schema,
         "output_schema": tool.output_schema,
+        "source": tool.source or None,
         "file": tool.file,
         "line": tool.line,
     }

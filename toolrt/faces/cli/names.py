@@ -24,7 +24,7 @@ _KEY = re.compile(r"^([ ]+)[\"']?([a-z][a-z0-9_]*)[\"']?:", re.MULTILINE)
 
 def require_tool(snapshot: "Snapshot", name: str, settings: Settings) -> "ToolEntry":
     """The tool of that name, or the end of the verb with the nearest one."""
-    entry = snapshot.tools.get(name)
+    entry = snapshot.tool(name)
     if entry is not None:
         return entry
     from toolrt.core.names import did_you_mean  # noqa: PLC0415 - difflib, only for mistakes
@@ -47,7 +47,7 @@ def compiled_files(settings: Settings) -> tuple["Snapshot", "LoadedFiles"]:
     """The same, and the files that they are written in."""
     from toolrt import runtime  # noqa: PLC0415 - `--help` loads no runtime
 
-    loaded = runtime.load(settings.project())
+    loaded = runtime.load(settings.project(), asks=True)
     if loaded.snapshot is None:
         raise broken(loaded, settings)
     return loaded.snapshot, loaded.files

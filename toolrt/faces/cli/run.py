@@ -26,10 +26,11 @@ from toolrt.faces.yaml_text import to_yaml
 if TYPE_CHECKING:
     from toolrt.core.calls import Caller
     from toolrt.faces.cli.run_batch import BatchRun
+    from toolrt.faces.cli.run_plan import PlanRun
     from toolrt.faces.cli.run_response import ResponseRun
     from toolrt.faces.cli.stopping import Stopping
     from toolrt.loading.findings import Finding
-    from toolrt.runtime import Runtime
+    from toolrt.opened import Runtime
 
 EXAMPLES = (
     ("toolrt run text.count_words text='a few words'", "values as text"),
@@ -41,6 +42,7 @@ EXAMPLES = (
     ("toolrt run files.size @args.json --watch", "again after each change of a file"),
     ("toolrt run --batch calls.jsonl", "many calls, reads among them together"),
     ("toolrt run --response answer.json", "the calls of a model's answer"),
+    ("toolrt run --plan restock.yaml isbn=123", "the steps of a plan, without a model"),
 )
 
 
@@ -94,6 +96,7 @@ class _RunVerb(Verb):
 )
 @click.option("--batch", metavar="FILE", help="Make all calls of a file (JSON or JSONL), or of -.")
 @click.option("--response", metavar="FILE", help="Make the calls of a model's answer; - is stdin.")
+@click.option("--plan", metavar="FILE", help="Run the plan in a file (YAML or JSON).")
 @dialect_option("With --response: whose format it is, where it does not show.")
 @click.option("--serial", is_flag=True, help="With many calls: one after the other.")
 @click.option("--stop-on-error", is_flag=True, help="With many calls: none after one that failed.")
@@ -111,6 +114,7 @@ def verb(
     wait: float | None,
     batch: str | None,
     response: str | None,
+    plan: str | None,
     dialect: str | None,
     serial: bool,
     stop_on_error: bool,
@@ -134,6 +138,11 @@ def verb(
         return loop.run_harshly(lambda stopping: answer.make(stopping, dry_run=dry_run))
     if dialect is not None:
         raise Misuse("`--dialect` is for a `--response`", hint="name the file of an answer")
+    if plan is not None:
+        _refuse_beside_plan(how, {"`--batch`": batch, "`--watch`": watch})
+        gather = _gathering(arguments if tool is None else (tool, *arguments), json_text)
+        steps = _steps(settings, plan, how, wait, gather)
+        return loop.run_harshly(lambda stopping: steps.make(stopping, dry_run=dry_run))
     if batch is not None:
         made = _batch(settings, batch, how, beside)
         return loop.run_harshly(lambda stopping: made.make(stopping, dry_run=dry_run))
@@ -235,6 +244,24 @@ def _batch(
     for option, given in beside.items():
         refuse_beside("--batch", option, given)
     return BatchRun(settings, name, how)
+
+
+def _steps(
+    settings: Settings, name: str, how: ManyCalls, wait_s: float | None, gather: Gather
+) -> "PlanRun":
+    """The run of a plan file."""
+    from toolrt.faces.cli.run_plan import PlanRun  # noqa: PLC0415 - seldom used
+
+    return PlanRun(settings, name, how, wait_s, gather)
+
+
+def _refuse_beside_plan(how: ManyCalls, beside: Mapping[str, object]) -> None:
+    """Raise Misuse for what goes with other calls only."""
+    from toolrt.faces.cli.run_batch import refuse_beside  # noqa: PLC0415 - seldom used
+
+    many = {"`--serial`": how.serial, "`--stop-on-error`": how.stops}
+    for option, given in {**beside, **many}.items():
+        refuse_beside("--plan", option, given)
 
 
 def _response(

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from toolrt.core.calls import Caller
     from toolrt.faces.cli.run import ManyCalls
     from toolrt.faces.cli.stopping import Stopping
+    from toolrt.opened import Runtime
     from toolrt.pipeline.batch_plan import BatchCall, BatchPlan
-    from toolrt.runtime import Runtime
 
 _LONGEST = 200
 _COLORS = {"success": "green", "error": "red", "paused": "yellow", "partial": "yellow"}

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from toolrt.core.calls import Caller
     from toolrt.faces.cli.run import ManyCalls
     from toolrt.faces.cli.stopping import Stopping
-    from toolrt.runtime import Runtime
+    from toolrt.opened import Runtime
 
 
 class ResponseRun(FileRun):

@@ -31,7 +31,8 @@ EXAMPLES = (
     ("toolrt schema --dialect openai", "of all tools, for a request to OpenAI"),
     ("toolrt schema --dialect anthropic files.size", "of one tool, for Anthropic"),
     ("toolrt schema --dialect google --explain", "what a vendor is not told"),
-    ("toolrt schema --dialect mcp --against old.json", "what breaks since then"),
+    ("toolrt schema --compat old.json", "what breaks since an older export"),
+    ("toolrt schema --compat ../released", "what breaks since another state of the project"),
 )
 
 WHICH = ("tools", "policies", "project")
@@ -54,7 +55,7 @@ def complete(ctx: click.Context, param: click.Parameter, incomplete: str) -> lis
 )
 @click.option("--explain", is_flag=True, help="With --dialect: list what the vendor is not told.")
 @click.option("--fingerprint", is_flag=True, help="With --dialect: a hash of what it is told.")
-@click.option("--against", metavar="FILE", help="With --dialect: what broke since an older export.")
+@click.option("--compat", metavar="OLD", help="What breaks since an older export, or project.")
 @click.pass_obj
 def verb(
     settings: Settings,
@@ -64,24 +65,28 @@ def verb(
     strict: Strict | None,
     explain: bool,
     fingerprint: bool,
-    against: str | None,
+    compat: str | None,
 ) -> Exit:
     """Print the JSON Schema (2020-12) of WHICH files: tools, policies or project; `tools` when not
     said. With --dialect: the TOOLs that you may call, all when none is named, for a vendor.
+
+    With --compat: what calls that fitted OLD meet now. Its status is 10 where they break. OLD is
+    what `--dialect NAME -o json` printed before, or the folder of a project.
     """
+    if compat is not None and dialect is None:
+        dialect = "mcp"
     if dialect is None:
         beside = {
             "--strict": strict,
             "--explain": explain,
             "--fingerprint": fingerprint,
-            "--against": against,
         }
         return _of_files(settings, which, [name for name, given in beside.items() if given])
     export = _exported(settings, which, dialect, strict or "auto")
-    if against is not None:
-        from toolrt.faces.cli.schema_against import compare  # noqa: PLC0415 - seldom asked for
+    if compat is not None:
+        from toolrt.faces.cli.schema_compat import compare  # noqa: PLC0415 - seldom asked for
 
-        return compare(export, against, settings)
+        return compare(export, compat, dialect, settings)
     if fingerprint:
         settings.screen.show({"fingerprint": export.fingerprint}, lambda: export.fingerprint)
     elif explain:
@@ -115,7 +120,7 @@ def _exported(settings: Settings, named: tuple[str, ...], dialect: str, strict: 
     if named:
         tools = [require_tool(snapshot, each, settings) for each in dict.fromkeys(named)]
     else:
-        seen = [each for each in snapshot.tools.values() if each.name not in hidden]
+        seen = [each for each in snapshot.listed.values() if each.name not in hidden]
         shut = open_tools(snapshot, files, settings, caller.tenant)
         tools = [each for each in without_hidden(seen, shut) if each.blocked is None]
     try:

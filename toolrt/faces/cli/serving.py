@@ -38,9 +38,10 @@ from toolrt.state import DEFAULT_STATE
 from toolrt.stores.base import StoreError
 
 if TYPE_CHECKING:
+    from toolrt.catalog.snapshot import Snapshot
     from toolrt.faces.cli.options import Settings
     from toolrt.faces.output import Screen
-    from toolrt.runtime import Runtime
+    from toolrt.opened import Runtime
 
 OnStart = Callable[[Site], None]
 """Is told once the port is open."""
@@ -298,8 +299,20 @@ def _tell_start(
         document,
         lambda: f"serving {tools} at {opened.url} (MCP /mcp, REST /v1, people /approvals){whose}",
     )
-    for note in notes_of(opened.plan, opened.local_url, project.written):
+    notes = notes_of(opened.plan, opened.local_url, project.written)
+    for note in (*notes, *foreign_notes(project.snapshot)):
         settings.screen.say(f"note: {note}")
+
+
+def foreign_notes(snapshot: "Snapshot") -> Iterator[str]:
+    """That tools are among them which servers of others describe and run."""
+    tools = snapshot.tools.values()
+    sources = sorted({each.source for each in tools if each.is_foreign and each.kind == "mcp"})
+    if sources:
+        yield (
+            f"tools of {', '.join(sources)} are described and run by servers of others; "
+            "`toolrt pins list` shows what is approved"
+        )
 
 
 def notes_of(plan: Plan, url: str, written: ProjectFile) -> Iterator[str]:

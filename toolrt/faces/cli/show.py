@@ -123,6 +123,7 @@ def _facts(tool: "ToolEntry", files: "LoadedFiles", not_now: str) -> Iterator[li
     yield ["version", one_line(tool.version or "")]
     yield ["deprecated", one_line(tool.deprecated or "")]
     yield ["unavailable", one_line(not_now)]
+    yield ["source", one_line(tool.source)]
     yield ["defined", f"{from_here(files.root, tool.file)}:{tool.line}"]
 
 

@@ -19,8 +19,8 @@ from toolrt.faces.output import one_line, visible
 
 if TYPE_CHECKING:
     from toolrt.faces.cli.options import Settings
+    from toolrt.opened import Runtime
     from toolrt.reloading.outcome import Reload
-    from toolrt.runtime import Runtime
 
 
 @dataclass(frozen=True, slots=True)

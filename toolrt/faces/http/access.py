@@ -24,8 +24,8 @@ from toolrt.pipeline.gateway import ANONYMOUS
 
 if TYPE_CHECKING:
     from toolrt.faces.http.tokens import Tokens
+    from toolrt.opened import Runtime
     from toolrt.reloading.outcome import Reload
-    from toolrt.runtime import Runtime
 
 _MOST_SEEN: Final = 4096
 _HINT: Final = "send Authorization: Bearer KEY, with a key of `identities` in toolrt.yaml"

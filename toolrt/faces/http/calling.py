@@ -29,7 +29,7 @@ from toolrt.schemas.text import MAX_BYTES
 
 if TYPE_CHECKING:
     from toolrt.faces.http.access import Access
-    from toolrt.runtime import Runtime
+    from toolrt.opened import Runtime
 
 CALL: Final = "toolrt.call"
 """Where a request says that it is a call, and what tells whether that ends with the connection."""
@@ -121,15 +121,17 @@ def document_of(result: ToolResult, caller: Caller, access: "Access") -> dict[st
 
 
 def ends(runtime: "Runtime", scope: Scope) -> bool:
-    """Whether a call ends with its connection: not what cannot be undone, or what somebody may have
-    said yes to. Half of it is worse than all of it without anybody to read the answer.
+    """Whether a call ends with its connection: not what cannot be undone, or may come to other
+    calls that cannot, or what somebody may have said yes to. Half of it is worse than all of it
+    without anybody to read the answer.
     """
     name = unquote(scope["raw_path"].split(b"/")[3].decode("ascii"))
-    entry = runtime.snapshot.tools.get(name)
+    entry = runtime.snapshot.tool(name)
     if entry is None:
         return True
     may_ask = entry.decider is not None and entry.decider.may_ask
-    return entry.effect != "irreversible" and not may_ask
+    may_come_to_others = entry.kind == "built-in" and entry.effect != "read"
+    return entry.effect != "irreversible" and not may_ask and not may_come_to_others
 
 
 @contextmanager

@@ -25,7 +25,7 @@ def routes(site: Site) -> list[Route]:
             if toolset is None:
                 raise not_found(f"there is no toolset `{name[:100]}`")
             of_all = toolset.description
-            seen = [each for each in seen if toolset.offers(each.name)]
+            seen = [each for each in seen if toolset.offers(each.name, each.version)]
         said = instructions(((each.name, each) for each in seen), of_all)
         made = {"schema": SCHEMA, "generation": snapshot.generation, "toolset": name}
         parts = [each.document() for each in said]

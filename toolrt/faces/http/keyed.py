@@ -163,7 +163,7 @@ class _Calls:
 
     def _may_repeat(self, tool: str) -> bool:
         """Whether made twice it does no more than made once."""
-        entry = self._site.runtime.snapshot.tools.get(tool)
+        entry = self._site.runtime.snapshot.tool(tool)
         return entry is not None and entry.may_repeat
 
     async def _check_still(self, wanted: _Wanted) -> None:
@@ -233,7 +233,7 @@ class _Calls:
 
     def _body(self, wanted: _Wanted, result: ToolResult) -> bytes | None:
         """What is kept; nothing of tools that say that their data are sensitive."""
-        entry = self._site.runtime.snapshot.tools.get(wanted.tool)
+        entry = self._site.runtime.snapshot.tool(wanted.tool)
         if entry is None or sensitive_of(entry) or entry.manifest.result.redact:
             return None
         body = to_json(result.document())

@@ -11,7 +11,7 @@ from toolrt.core.errors import RefusedError
 from toolrt.pipeline.stages.find import unknown_tool, visible
 
 if TYPE_CHECKING:
-    from toolrt.runtime import Runtime
+    from toolrt.opened import Runtime
 
 _CLOCK = SystemClock()
 
@@ -33,12 +33,36 @@ def seen_tools(runtime: "Runtime", caller: Caller) -> Iterator[Seen]:
     looking = Invocation("", "", {}, caller, _CLOCK, 0.0, 0.0)
     for entry in visible(runtime.snapshot, looking):
         if not runtime.breakers.is_hidden(entry):
-            yield Seen(entry.for_caller(looking), runtime.breakers.refusal_s(entry))
+            yield _seen(runtime, entry, looking)
+
+
+async def found_tools(
+    runtime: "Runtime", caller: Caller, intent: str, **options: Any
+) -> list[Seen]:
+    """The tools that serve an intent best; `options` are those of the search."""
+    looking = Invocation("", "", {}, caller, _CLOCK, 0.0, 0.0)
+    found = await runtime.search(intent, caller, **options)
+    return [_seen(runtime, each.entry, looking) for each in found]
+
+
+def _seen(runtime: "Runtime", entry: ToolEntry, looking: Invocation) -> Seen:
+    return Seen(entry.for_caller(looking), runtime.breakers.refusal_s(entry))
+
+
+def listed_tools(runtime: "Runtime", caller: Caller) -> list[Seen]:
+    """Those of them that lists hold: of several versions the one that is meant."""
+    listed = runtime.snapshot.listed
+    return [each for each in seen_tools(runtime, caller) if each.entry.name in listed]
 
 
 def seen_tool(runtime: "Runtime", name: str, caller: Caller) -> Seen | None:
     """The same, of one tool."""
-    return next((each for each in seen_tools(runtime, caller) if each.entry.name == name), None)
+    known = runtime.snapshot.tool(name)
+    if known is None:
+        return None
+    return next(
+        (each for each in seen_tools(runtime, caller) if each.entry.name == known.name), None
+    )
 
 
 def unknown(runtime: "Runtime", name: str, caller: Caller) -> RefusedError:

@@ -28,9 +28,10 @@ from toolrt.faces.http.bodies import (
     TurnBody,
     WaitQuery,
 )
-from toolrt.faces.http.looking import seen_tools
+from toolrt.faces.http.looking import listed_tools
 from toolrt.faces.http.openapi_shapes import SCHEMAS
 from toolrt.faces.http.site import Site, caller_of
+from toolrt.pipeline.searching import MOST
 
 _COMPONENTS: Final = "#/components/schemas/"
 _EVERYWHERE: Final = (400, 401, 403, 413, 429, 500, 503)
@@ -57,7 +58,7 @@ def routes(site: Site) -> list[Route]:
 
     async def described(request: Request) -> Response:
         nonlocal seen, written
-        tools = [each.entry for each in seen_tools(site.runtime, caller_of(request))]
+        tools = [each.entry for each in listed_tools(site.runtime, caller_of(request))]
         if not written or len(tools) != len(seen) or not all(map(is_, tools, seen)):
             seen, written = tools, to_json(openapi(tools, site.access.starting.url))
         return Response(written, media_type="application/json")
@@ -215,7 +216,8 @@ def _query(model: type[BaseModel]) -> list[dict[str, Any]]:
 def _query_of_tools() -> list[dict[str, Any]]:
     text = {"type": "string"}
     vendors = {"type": "string", "enum": list(DIALECTS)}
-    schemas = {"tag": text, "q": text, "dialect": vendors}
+    many = {"type": "integer", "minimum": 1, "maximum": MOST}
+    schemas = {"tag": text, "namespace": text, "q": text, "k": many, "dialect": vendors}
     return [{"name": name, "in": "query", "schema": each} for name, each in schemas.items()]
 
 

@@ -17,7 +17,7 @@ from toolrt.faces.http.wire import Head, whole_body
 if TYPE_CHECKING:
     from toolrt.faces.http.access import Access
     from toolrt.faces.http.mates import Mates
-    from toolrt.runtime import Runtime
+    from toolrt.opened import Runtime
 
 Endpoint = Callable[[Request], Awaitable[Response]]
 T = TypeVar("T")

@@ -1,32 +1,35 @@
 """`GET /v1/tools` and `GET /v1/tools/NAME`: what there is to call, for whoever asks."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from toolrt.core.calls import Caller
 from toolrt.core.names import did_you_mean
 from toolrt.core.results import SCHEMA
 from toolrt.faces.http.documents import json_response
-from toolrt.faces.http.looking import Seen, seen_tool, seen_tools, tool_document
+from toolrt.faces.http.looking import Seen, found_tools, listed_tools, seen_tool, tool_document
 from toolrt.faces.http.problems import ProblemError
 from toolrt.faces.http.site import Site, caller_of
+from toolrt.pipeline.searching import MOST
 
-_PARAMETERS = {"tag", "q", "dialect"}
+_PARAMETERS = {"tag", "namespace", "q", "k", "dialect"}
 
 
 def routes(site: Site) -> list[Route]:
     """Lists and single tools."""
 
     async def listed(request: Request) -> Response:
-        return _listed(site, request)
+        return await _listed(site, request)
 
     async def one(request: Request) -> Response:
         name, caller = request.path_params["name"], caller_of(request)
         seen = seen_tool(site.runtime, name, caller)
         if seen is None:
-            names = [each.entry.name for each in seen_tools(site.runtime, caller)]
+            names = [each.entry.name for each in listed_tools(site.runtime, caller)]
             hint = did_you_mean(name, names) or "GET /v1/tools lists what there is"
             raise ProblemError(404, "unknown-tool", f"there is no tool `{name[:100]}`", hint=hint)
         generation = site.runtime.snapshot.generation
@@ -36,17 +39,48 @@ def routes(site: Site) -> list[Route]:
     return [Route("/v1/tools", listed), Route("/v1/tools/{name}", one)]
 
 
-def _listed(site: Site, request: Request) -> Response:
+async def _listed(site: Site, request: Request) -> Response:
     query = request.query_params
     if odd := set(query) - _PARAMETERS:
-        known = "there are tag, q and dialect"
+        known = f"there are {', '.join(sorted(_PARAMETERS))}"
         raise ProblemError(400, "bad-request", f"unknown parameter `{min(odd)[:80]}`", hint=known)
     caller = caller_of(request)
-    tools = [each for each in seen_tools(site.runtime, caller) if _is_wanted(each, query)]
+    tools = await _wanted(site, query, caller)
     made: dict[str, Any] = {"schema": SCHEMA, "generation": site.runtime.snapshot.generation}
     if dialect := query.get("dialect"):
+        tools = [each for each in tools if await _may_be_told(site, each, caller)]
         return json_response({**made, **_exported(dialect, tools)})
     return json_response({**made, "tools": [tool_document(each, caller) for each in tools]})
+
+
+async def _wanted(site: Site, query: Mapping[str, str], caller: Caller) -> list[Seen]:
+    """The tools that a query asks for: with `q` those that serve it best, best first."""
+    tag, namespace, intent = query.get("tag"), query.get("namespace"), query.get("q")
+    most, tags = _most(query.get("k")), [] if tag is None else [tag]
+    if intent is not None:
+        return await found_tools(
+            site.runtime, caller, intent, k=most, tags=tags, namespace=namespace
+        )
+    return [
+        each
+        for each in listed_tools(site.runtime, caller)
+        if (tag is None or tag in each.entry.tags) and namespace in (None, each.entry.namespace)
+    ]
+
+
+def _most(written: str | None) -> int | None:
+    """How many are wanted. Raises ProblemError for what is no such number."""
+    if written is None:
+        return None
+    if not (written.isascii() and written.isdigit() and 1 <= int(written[:4]) <= MOST):
+        raise ProblemError(400, "bad-request", f"`k` is a number from 1 to {MOST}")
+    return int(written)
+
+
+async def _may_be_told(site: Site, seen: Seen, caller: Caller) -> bool:
+    """Whether a vendor may be told of a tool: nobody can be asked about what it runs itself."""
+    entry = seen.entry
+    return entry.hosted is None or await site.runtime.vendors.lets(entry, caller)
 
 
 def _exported(dialect: str, tools: list[Seen]) -> dict[str, Any]:
@@ -60,14 +94,3 @@ def _exported(dialect: str, tools: list[Seen]) -> dict[str, Any]:
         "tools": made.documents,
         "report": [each.document() for each in made.report],
     }
-
-
-def _is_wanted(seen: Seen, query: Any) -> bool:
-    entry, tag = seen.entry, query.get("tag")
-    if tag is not None and tag not in entry.tags:
-        return False
-    words = query.get("q", "").lower().split()
-    if not words:
-        return True
-    about = " ".join([entry.name, entry.title or "", entry.description, *entry.tags]).lower()
-    return all(word in about for word in words)

@@ -19,9 +19,9 @@ from toolrt.faces.mcp.contents import words_of
 from toolrt.faces.mcp.lines import Line
 from toolrt.faces.mcp.parking import APPROVAL
 from toolrt.faces.mcp.tasks import offers_tasks
+from toolrt.opened import Runtime
 from toolrt.pipeline.approvals import Channel
 from toolrt.pipeline.asking import ASK_AGAIN
-from toolrt.runtime import Runtime
 from toolrt.stores.approvals import Approval
 from toolrt.stores.base import StoreError
 

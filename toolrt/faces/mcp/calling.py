@@ -11,6 +11,7 @@ from typing import Any
 from toolrt.core.client import CLIENT, REQUIRED
 from toolrt.core.errors import RefusedError
 from toolrt.core.names import did_you_mean
+from toolrt.core.offered import OFFERED
 from toolrt.core.results import ToolResult
 from toolrt.faces.mcp.asking import Desk
 from toolrt.faces.mcp.contents import complete, result_of, words_of
@@ -29,7 +30,7 @@ from toolrt.faces.mcp.parking import Lot, Parked, named
 from toolrt.faces.mcp.peers import Peer
 from toolrt.faces.mcp.shelves import Shelf, Shelved
 from toolrt.faces.mcp.tasks import AFTER_S, Finish, Tasks, offers_tasks
-from toolrt.runtime import Progress, Runtime
+from toolrt.opened import Progress, Runtime
 
 _SHOWN = 100
 """Characters of a name that is none."""
@@ -98,6 +99,7 @@ class Calls:
     ) -> ToolResult:
         """A call with all that people have to say to it."""
         CLIENT.set(line)
+        OFFERED.set(shelved.reach)
         name, caller = shelved.entry.name, line.peer.caller
         result = await self._runtime.call(name, arguments, caller, Progresses(line))
         return (

@@ -49,9 +49,9 @@ from toolrt.faces.mcp.protocol import (
 from toolrt.faces.mcp.quick import Quick
 from toolrt.faces.mcp.sessions import Sessions
 from toolrt.faces.mcp.streams import Streams
+from toolrt.opened import Runtime
 from toolrt.pipeline.gateway import ANONYMOUS
 from toolrt.reloading.outcome import Reload
-from toolrt.runtime import Runtime
 
 Scope = MutableMapping[str, Any]
 RawHeaders = Sequence[tuple[bytes, bytes]]

@@ -14,7 +14,7 @@ from toolrt.faces.mcp.eras import Era
 from toolrt.faces.mcp.messages import INVALID_PARAMS, Message, Wrong, answer
 from toolrt.faces.mcp.peers import Peer
 from toolrt.faces.mcp.shelves import Shelf, Shelved, document
-from toolrt.runtime import Runtime
+from toolrt.opened import Runtime
 
 PAGE = 1000
 """Tools a page: many clients of old read the first page and no more."""

@@ -38,8 +38,8 @@ from toolrt.faces.mcp.peers import Peer, Session
 from toolrt.faces.mcp.prompts import get_prompt, list_prompts
 from toolrt.faces.mcp.resources import list_resources, list_templates, read_resource
 from toolrt.faces.mcp.shelves import Shelf, offering
+from toolrt.opened import Runtime
 from toolrt.pipeline.approvals import Channel
-from toolrt.runtime import Runtime
 
 Method = Callable[["Protocol", Message, Peer], Awaitable[bytes]]
 _LONGEST_INSTRUCTIONS = 8000
@@ -157,7 +157,8 @@ class Protocol:
 
     async def list_tools(self, message: Message, peer: Peer) -> bytes:
         shelf, lists = self._of_now(peer.toolset)
-        page = lists.page(shelf.seen_by(peer.caller), peer.era, message.params.get("cursor"))
+        told = shelf.told_to if peer.toolset is None else shelf.seen_by
+        page = lists.page(told(peer.caller), peer.era, message.params.get("cursor"))
         return answer_of_bytes(message.id, b"{%b%b}" % (page, LISTED_TAIL[peer.era]))
 
 

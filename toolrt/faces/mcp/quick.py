@@ -18,7 +18,7 @@ from toolrt.faces.mcp.messages import Message, answer
 from toolrt.faces.mcp.protocol import Protocol
 from toolrt.faces.mcp.sessions import Sessions
 from toolrt.faces.mcp.shelves import Shelved
-from toolrt.runtime import Runtime
+from toolrt.opened import Runtime
 
 Headers = Mapping[bytes, bytes]
 RawHeaders = Sequence[tuple[bytes, bytes]]

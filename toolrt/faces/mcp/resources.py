@@ -26,8 +26,8 @@ from toolrt.faces.mcp.peers import Peer
 from toolrt.faces.mcp.project_files import MOST_BYTES, contents_of
 from toolrt.faces.mcp.prompts import refuse_failed, rendered
 from toolrt.faces.mcp.shelves import Shelf
+from toolrt.opened import Runtime
 from toolrt.pipeline.spilling import Output
-from toolrt.runtime import Runtime
 from toolrt.stores.base import StoreError
 
 _PART_BYTES = 1024 * 1024

@@ -3,13 +3,14 @@
 Made once a generation and toolset; a call looks its tool up here and nowhere else.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from toolrt.catalog.snapshot import Snapshot, ToolEntry
 from toolrt.core.calls import Caller, Invocation
 from toolrt.core.clock import SystemClock
+from toolrt.core.offered import IsOffered
 from toolrt.dialects.mcp import tool_document
 from toolrt.dialects.names import LONGEST_MCP, WireNames, wire_name
 from toolrt.faces.mcp.eras import LATEST_HANDSHAKE, MODERN, Era
@@ -29,7 +30,8 @@ class Shelved:
     `is_instant`, that it waits for nothing at all. `fit` tells whether a value is what the output
     schema says, where clients know one. `is_wrapped` says that its values are no objects, and that
     clients of old get them in one. `mirrored` are the arguments that clients
-    repeat in headers: where each is, by its header. `names` are those of all tools here.
+    repeat in headers: where each is, by its header. `names` are those of all tools here. `reach`
+    are the tools that may be named in the arguments, where these name any and not all may be.
     """
 
     wire: str
@@ -40,16 +42,23 @@ class Shelved:
     mirrored: Mapping[bytes, tuple[str, ...]]
     is_instant: bool
     names: WireNames
+    reach: IsOffered | None = None
 
 
 class Shelf:
     """The tools of one snapshot that one endpoint offers."""
 
-    def __init__(self, snapshot: Snapshot, is_offered: Callable[[str], bool]) -> None:
+    def __init__(self, snapshot: Snapshot, is_offered: IsOffered | None) -> None:
         self.snapshot = snapshot
-        offered = [each for each in snapshot.tools.values() if is_offered(each.name)]
+        offered = [
+            each
+            for each in snapshot.listed.values()
+            if each.hosted is None and (is_offered is None or is_offered(each.name, each.version))
+        ]
         names = WireNames((each.name for each in offered), LONGEST_MCP)
-        self.tools = {made.wire: made for made in (_shelved(each, names) for each in offered)}
+        self.tools = {
+            made.wire: made for made in (_shelved(each, names, is_offered) for each in offered)
+        }
         self.has_mirrored = any(each.mirrored for each in self.tools.values())
         self.is_same_for_all = not any(_may_hide(each.entry) for each in self.tools.values())
 
@@ -64,12 +73,19 @@ class Shelf:
         looking = Invocation("", "", {}, caller, SystemClock(), 0.0, 0.0)
         return [each for each in self.tools.values() if is_visible(each.entry, looking)]
 
+    def told_to(self, caller: Caller) -> list[Shelved]:
+        """Those of them that lists hold: where there are too many, a few, by which the others are
+        found.
+        """
+        told, seen = self.snapshot.told, self.seen_by(caller)
+        if told is None:
+            return seen
+        return [each for each in seen if each.entry.name in told]
 
-def offering(toolset: Toolset | None) -> Callable[[str], bool]:
-    """Which tools an endpoint offers: those of a toolset, or all."""
-    if toolset is None:
-        return lambda _name: True
-    return toolset.offers
+
+def offering(toolset: Toolset | None) -> IsOffered | None:
+    """Which tools an endpoint offers: those of a toolset; None for all."""
+    return None if toolset is None else toolset.offers
 
 
 def document(shelved: Shelved, era: Era) -> dict[str, Any]:
@@ -78,7 +94,7 @@ def document(shelved: Shelved, era: Era) -> dict[str, Any]:
     return tool_document(shelved.entry, shelved.names, revision)
 
 
-def _shelved(entry: ToolEntry, names: WireNames) -> Shelved:
+def _shelved(entry: ToolEntry, names: WireNames, is_offered: IsOffered | None) -> Shelved:
     schema = entry.output_schema
     mirrored = dict(_mirrored(entry.input_schema))
     return Shelved(
@@ -90,6 +106,7 @@ def _shelved(entry: ToolEntry, names: WireNames) -> Shelved:
         mirrored,
         is_instant=entry.kind == "python" and not _may_wait(entry) and not mirrored,
         names=names,
+        reach=is_offered if entry.kind == "built-in" else None,
     )
 
 

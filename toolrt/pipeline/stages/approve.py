@@ -17,6 +17,7 @@ from toolrt.pipeline.stage import Chain, Equipment, fold
 from toolrt.pipeline.stages.authorize import authorize, decider_of
 from toolrt.pipeline.stages.claim import claim
 from toolrt.pipeline.stages.revalidate import revalidate
+from toolrt.pipeline.step_memory import is_let_through
 from toolrt.policy.questions import Asked, Kept, arguments_of
 from toolrt.stores.approval_asks import Refusal
 from toolrt.stores.base import StoreError
@@ -83,6 +84,7 @@ class _Asking:
         self.entry = entry
         self.equipment = equipment
         self.following = unasked
+        self.is_plan = hasattr(entry.binding, "steps_of")
         self.resumed = resumption(entry, equipment, following)
 
     async def handle(self, invocation: Invocation) -> Outcome:
@@ -90,6 +92,8 @@ class _Asking:
         if decision is None or decision.verdict != "ask":
             return await self.following(invocation)
         try:
+            if self.is_plan and await is_let_through(self.equipment.memory, self.entry, invocation):
+                return await self.following(invocation)
             answer = await self._ask(invocation, decision)
             if isinstance(answer, Kept) and answer.record.state != "approved":
                 needs = await self.equipment.memory.questions.needs(answer.record)

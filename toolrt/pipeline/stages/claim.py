@@ -119,7 +119,9 @@ class _Claiming:
     async def _run(self, invocation: Invocation, record: Approval) -> Outcome:
         """The call under its claim; whatever becomes of it, the record is settled."""
         decider_of(self.entry).note(invocation)
-        invocation.deadline = self.equipment.clock.monotonic() + self.entry.manifest.timeout.total
+        if not invocation.depth:  # else it ends with the call that makes it
+            anew = self.equipment.clock.monotonic() + self.entry.manifest.timeout.total
+            invocation.deadline = anew
         if record.edited_by is not None:
             invocation.notes += (f"the arguments were edited by {record.edited_by}",)
         outcome: Outcome | None = None

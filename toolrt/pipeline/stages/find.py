@@ -17,7 +17,7 @@ def plain_name(name: object) -> str:
 
 def find(snapshot: Snapshot, name: str, invocation: Invocation) -> ToolEntry:
     """The tool of that name. Raises RefusedError `unknown-tool` with the nearest name."""
-    entry = snapshot.tools.get(name)
+    entry = snapshot.tools.get(name) or snapshot.tool(name)
     if entry is None:
         raise unknown_tool(snapshot, name, invocation)
     return entry
@@ -40,7 +40,11 @@ def visible(snapshot: Snapshot, invocation: Invocation) -> Iterator[ToolEntry]:
 
 
 def is_visible(entry: ToolEntry, invocation: Invocation) -> bool:
-    """Whether no rule hides the tool from the caller of `invocation` (P15)."""
+    """Whether no rule hides the tool from the caller of `invocation` (P15), and it is one for
+    callers at all.
+    """
+    if not entry.manifest.expose:
+        return False
     decider = entry.for_caller(invocation).decider
     return decider is None or not decider.may_hide or not decider.is_hidden(invocation)
 

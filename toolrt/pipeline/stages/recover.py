@@ -71,6 +71,8 @@ class _Recovering:
         if error is not None:
             return _also(failure, tool, error.code)
         _mark(invocation, {"tool": tool}, failure, f"`{tool}` was called instead")
+        if "waits" in result.context:  # of a plan
+            invocation.mark(waits=result.context["waits"])
         return result.pause or _answer_of(result)
 
     def _arguments(self, tool: str, invocation: Invocation) -> dict[str, Any]:
