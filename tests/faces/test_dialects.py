@@ -1,10 +1,12 @@
 """Tools and answers of vendors on the command line."""
 
+import asyncio
 import json
 import shutil
 
 import pytest
 
+import toolrt
 from toolrt.faces.cli.schema import complete, verb
 from toolrt.testing import write_files
 
@@ -334,3 +336,72 @@ tools:
     write_files(project, {"tools.d/t.yaml": tools, "policies.d/p.yaml": rules})
     shown = invoke(name, "--dialect", "anthropic")
     assert [each["name"] for each in json.loads(shown.stdout)] == ["f"]
+
+
+MANY = {
+    "toolrt.yaml": "builtins: [search_tools, call_tool]\n"
+    "retrieval: {max_told: 2, always: ['t.kept']}\n",
+    "tools.d/t.yaml": "namespace: t\ntools:\n"
+    "  kept: {description: Kept., effect: read, command: [echo]}\n"
+    "  left: {description: Left., effect: read, command: [echo], tags: [some]}\n",
+    "policies.d/p.yaml": "rules:\n  - {id: all, decide: allow, tools: ['*']}\n",
+}
+
+
+def names_in(shown):
+    return [each["name"] for each in json.loads(shown.stdout)]
+
+
+async def exported_by_runtime(folder, dialect):
+    async with toolrt.open(folder) as runtime:
+        return [each["name"] for each in (await runtime.export(dialect)).documents]
+
+
+@pytest.mark.parametrize("verb_", ["list", "schema"])
+def test_r9_a_request_has_the_tools_that_models_are_told_of(invoke, project, verb_):
+    write_files(project, MANY)
+
+    shown = names_in(invoke(verb_, "--dialect", "anthropic"))
+
+    assert shown == ["call_tool", "search_tools", "t_kept"]
+    assert shown == asyncio.run(exported_by_runtime(project, "anthropic"))
+
+
+@pytest.mark.parametrize(
+    "wanted", [("list", "t.*"), ("list", "--tag", "some"), ("schema", "t.left")], ids=" ".join
+)
+def test_r9_who_says_which_tools_gets_these_all_the_same(invoke, project, wanted):
+    write_files(project, MANY)
+
+    assert "t_left" in names_in(invoke(*wanted, "--dialect", "anthropic"))
+
+
+@pytest.mark.parametrize("verb_", ["list", "schema"])
+def test_m3_no_list_without_items_is_in_a_request(invoke, project, verb_):
+    tools = (
+        "tools:\n  t: {description: D., effect: read, parameters: {tags: array}, command: [echo]}\n"
+    )
+    write_files(project, {"tools.d/t.yaml": tools})
+
+    shown = invoke(verb_, "--dialect", "openai", "-o", "json")
+
+    made = json.loads(shown.stdout)
+    function = made["tools"][0]["function"]
+    assert function["strict"] is False
+    assert function["parameters"]["properties"]["tags"] == {"type": "array", "items": {}}
+    assert {"tool": "t", "path": "tags[]", "says": "not strict: it takes any value"} in made[
+        "report"
+    ]
+
+
+@pytest.mark.parametrize("files", [{}, {"notes.txt": "mine"}, {"toolrt.yaml": "vars: {a: 1}\n"}])
+def test_a_folder_to_compare_with_that_has_no_tools_is_refused(invoke, tmp_path, files):
+    old = tmp_path / "elsewhere"
+    old.mkdir()
+    write_files(old, files)
+
+    shown = invoke("schema", "--compat", str(old))
+
+    assert shown.exit_code == 2
+    assert "no tools" in shown.stderr
+    assert "tools.d" in shown.stderr

@@ -40,6 +40,49 @@ def test_a_diff_without_changes_ends_with_0(project):
     assert (result.exit_code, result.stdout) == (0, "")
 
 
+def break_server(folder):
+    (folder / "mcp_server.py").write_text("raise SystemExit('no luck')\n")
+
+
+@pytest.mark.parametrize("names", [(), ("odd",), ("odd.echo",)], ids=str)
+def test_x1_a_diff_without_an_answer_of_a_server_says_so_and_ends_with_1(project, names):
+    break_server(project)
+    result = toolrt(project, "pins", "diff", *names)
+
+    assert result.exit_code == 1
+    assert "source `odd` could not be asked" in result.stderr
+    assert "nothing has changed" not in result.stderr
+
+
+def test_x1_a_server_that_never_answered_is_one_that_could_not_be_asked(tmp_path):
+    break_server(write_project(tmp_path))
+    results = [toolrt(tmp_path, "pins", "diff", *names) for names in ((), ("odd",))]
+
+    assert [each.exit_code for each in results] == [1, 1]
+    assert all("source `odd` could not be asked" in each.stderr for each in results)
+
+
+def test_x1_a_diff_as_json_names_the_servers_that_could_not_be_asked(project):
+    break_server(project)
+    result = toolrt(project, "pins", "diff", "-o", "json")
+
+    document = json.loads(result.stdout)
+    assert result.exit_code == 1
+    assert document["pins"] == []
+    assert [each["source"] for each in document["unreachable"]] == ["odd"]
+
+
+def test_x1_what_has_changed_counts_beside_a_server_that_could_not_be_asked(project):
+    more = (project / "tools.d" / "odd.yaml").read_text().replace("odd:", "dead:")
+    (project / "tools.d" / "dead.yaml").write_text(more.replace("mcp_server.py", "no_server.py"))
+    lists(project, tool("echo", description="Other."), "other")
+    result, other = (toolrt(project, "pins", "diff", *names) for names in ((), ("odd",)))
+
+    assert (result.exit_code, other.exit_code) == (10, 10)
+    assert "source `dead` could not be asked" in result.stderr
+    assert "dead" not in other.stderr
+
+
 def test_x1_a_diff_shows_old_and_new_with_what_hides_made_visible(project):
     lists(project, tool("echo", description="Do echo.\u202e"), "other")
     result = toolrt(project, "pins", "diff")

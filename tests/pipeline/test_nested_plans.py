@@ -167,6 +167,8 @@ async def test_another_process_goes_on_with_plans_below_plans(project, way):
 
     assert still.status == "paused"
     assert done.data["z"] == {"name": "z after coffee"}
+    edited = "step `y`: step `m`: step `b`: the arguments were edited by boss"
+    assert list(done.context["notes"]) == [edited]
     assert made(begun) + made(calls) == [each.replace("pay tea", "pay coffee").replace("after tea", "after coffee") for each in ALL]  # fmt: skip
 
 
@@ -294,3 +296,29 @@ async def test_a_plan_that_calls_the_plan_of_a_model_makes_no_step_twice(project
 
     assert (done.tool, done.status) == ("of_model", "success")
     assert made(calls) == ["make once", "make inner", "pay bob"]
+
+
+@pytest.mark.parametrize("way", ["call", "run"])
+async def test_an_edit_of_a_step_of_a_plan_that_stands_in_is_told(project, way):
+    def broken(_given: dict[str, Any]) -> Any:
+        raise ToolError("broken", code="unavailable")
+
+    async with opened(project, shaky=broken) as (rt, _):
+        first = await rt.call("upon", {}, ANN)
+        approval = await approve(rt, first, edits={"to": "eve"})
+        done = await ends(rt, approval, "upon", {}, way)
+
+    edited = "step `f`: `stand_in`: step `b`: the arguments were edited by boss"
+    assert done.data["g"] == {"name": "paid eve!"}
+    assert edited in done.context["notes"]
+
+
+async def test_the_edited_items_of_a_step_are_named(project):
+    async with opened(project) as (rt, _):
+        for name in ("bob", "eve"):
+            waiting = await rt.call("twice", {}, ANN)
+            await approve(rt, waiting, edits={"to": name})
+        done = await rt.call("twice", {}, ANN)
+
+    edited = "steps `all[0]`, `all[1]`: the arguments were edited by boss"
+    assert list(done.context["notes"]) == [edited]

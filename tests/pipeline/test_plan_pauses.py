@@ -49,6 +49,27 @@ tools:
       - {id: c, tool: fill, args: {q: three}}
       - {id: d, tool: make, args: {name: "{{ steps.a.data.q }} {{ steps.c.data.q }}"}}
 """
+EDITED = "step `b`: the arguments were edited by boss"
+TWO_PAUSES = """
+tools:
+  pays:
+    description: P.
+    steps:
+      - {id: b, tool: pay, args: {to: ann}}
+      - {id: c, tool: pay, args: {to: "{{ steps.b.data.to }}!"}}
+"""
+FAILS = """
+tools:
+  fails: {description: F., steps: [{id: b, tool: pay, args: {to: ann}, on_error: ON}]}
+"""
+ONCE = """
+tools:
+  once:
+    {description: O., parameters: {n: integer}, python: "stub:one", idempotency_key: "{{ n }}"}
+  twice:
+    description: T.
+    steps: [{id: a, tool: once, args: {n: 1}}, {id: b, tool: once, args: {n: 1}}]
+"""
 NAMES = ("look", "peek", "fill", "make", "pay")
 
 Answers = Mapping[str, Callable[[dict[str, Any]], Any]]
@@ -203,6 +224,49 @@ async def test_edited_arguments_of_the_step_are_those_that_run(project):
 
     assert done.data["b"] == {"to": "bob"}
     assert done.data["c"] == {"name": "bob!"}
+    assert list(done.context["notes"]) == [EDITED]
+
+
+async def test_what_was_noted_of_a_step_before_a_pause_is_told_when_another_process_goes_on(
+    project,
+):
+    write_files(project, {"tools.d/u.yaml": TWO_PAUSES})
+    async with opened(project) as (rt, _):
+        first = await rt.call("pays", {}, ANN)
+        await approve(rt, first, edits={"to": "bob"})
+        second = await rt.call("pays", {}, ANN)
+        assert second.pause is not None
+        await rt.approvals.approve(second.pause.approval_id, BOSS)
+    async with opened(project) as (rt, calls):
+        done = await rt.approvals.run(second.pause.approval_id)
+
+    assert made(calls) == ["pay"]
+    assert list(done.context["notes"]) == [EDITED]
+
+
+@pytest.mark.parametrize("on_error", ["fail", "continue"])
+async def test_an_edit_of_a_step_that_failed_is_told_too(project, on_error):
+    write_files(project, {"tools.d/u.yaml": FAILS.replace("ON", on_error)})
+
+    def broken(_given: dict[str, Any]) -> Any:
+        raise ToolError("broken")
+
+    async with opened(project, {"pay": broken}) as (rt, _):
+        first = await rt.call("fails", {}, ANN)
+        await approve(rt, first, edits={"to": "bob"})
+        done = await rt.call("fails", {}, ANN)
+
+    assert done.status == ("error" if on_error == "fail" else "success")
+    assert list(done.context["notes"]) == [EDITED]
+
+
+async def test_notes_of_steps_that_never_wait_are_told_of_the_plan(project):
+    write_files(project, {"tools.d/u.yaml": ONCE})
+    async with opened(project, {"once": dict}) as (rt, calls):
+        done = await rt.call("twice", {}, ANN)
+
+    assert made(calls) == ["once"]
+    assert [each.partition(":")[0] for each in done.context["notes"]] == ["step `b`"]
 
 
 async def test_u54_pauses_of_one_group_are_held_together_whatever_they_ask(project):

@@ -187,6 +187,19 @@ async def test_a_plan_of_a_model_waits_for_people_and_goes_on():
     assert [each.tool for each in calls] == ["make", "pay", "make"]
 
 
+@pytest.mark.parametrize("project", [ON, ON + ANALYST])
+async def test_a_model_hears_that_a_person_edited_a_step_of_its_plan(project):
+    plan = (step("make", name="n"), step("pay", to="bob"), step("make", name="z"))
+    async with opened(project) as (rt, _, _):
+        first = await run(rt, *plan)
+        assert first.pause is not None
+        await rt.approvals.approve(first.pause.approval_id, BOSS, edits={"to": "eve"})
+        done = await run(rt, *plan)
+
+    assert done.status == "success"
+    assert list(done.context["notes"]) == ["step `step_2`: the arguments were edited by boss"]
+
+
 async def test_a_step_that_fails_ends_the_plan_unless_the_project_says_otherwise():
     def broken(_given: dict[str, Any]) -> Any:
         raise ToolError("broken")

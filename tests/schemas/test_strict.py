@@ -1,5 +1,6 @@
 """What becomes of each thing that a schema can say, and what is told of what is lost (R13, U29)."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -145,12 +146,11 @@ def test_anthropic_knows_two_least_numbers_of_items(count, is_kept):
 
 
 def test_for_google_what_cannot_be_said_is_said_more_generally():
-    made = rewritten(closed(("x",), x={}, y={"type": "object"}, z={"type": "array"}), GOOGLE)
+    made = rewritten(closed(("x",), x={}, y={"type": "object"}), GOOGLE)
 
     assert made.schema["properties"] == {
         "x": {},
         "y": {"type": "object"},
-        "z": {"type": "array"},
     }
     assert made.obstacles == ()
 
@@ -245,6 +245,80 @@ def test_an_enum_of_many_long_values_is_more_than_openai_takes():
 
 def test_a_long_enum_is_more_than_openai_takes():
     assert "1,001 values of enums" in one({"enum": [f"v{n}" for n in range(1001)]})[0]
+
+
+ANY_LISTS = [
+    {"type": "array"},
+    {"type": ["array", "null"]},
+    {"type": "array", "items": True},
+    {"type": "array", "items": {}},
+    {"type": "object", "properties": {"deep": {"type": "array"}}},
+    {"type": "object", "additionalProperties": {"type": "array"}},
+    {"anyOf": [{"type": "array"}, {"type": "string"}]},
+    {"type": "array", "items": {"type": "array"}},
+    {"type": "array", "prefixItems": [{"type": "array"}]},
+    {"$ref": "#/$defs/list"},
+]
+"""Lists of anything, as people write them."""
+
+
+def lists_in(schema: Any) -> Iterator[dict[str, Any]]:
+    """Every schema of a list, at any depth."""
+    if isinstance(schema, list):
+        for each in schema:
+            yield from lists_in(each)
+    if not isinstance(schema, dict):
+        return
+    if "array" in schema.get("type", ()):
+        yield schema
+    for each in schema.values():
+        yield from lists_in(each)
+
+
+@pytest.mark.parametrize("schema", ANY_LISTS, ids=str)
+@pytest.mark.parametrize("profile", [OPENAI, ANTHROPIC], ids=["openai", "anthropic"])
+def test_m3_a_list_says_something_of_its_items_where_a_model_is_held_to_nothing(schema, profile):
+    whole = {**closed(x=schema), "$defs": {"list": {"type": "array"}}}
+
+    found = list(lists_in(loosened(whole, profile).schema))
+
+    assert found
+    assert all(isinstance(each.get("items"), dict) for each in found)
+
+
+@pytest.mark.parametrize("schema", ANY_LISTS, ids=str)
+def test_m3_a_list_of_anything_is_one_of_named_types_for_google_and_it_is_told(schema):
+    whole = {**closed(x=schema), "$defs": {"list": {"type": "array"}}}
+
+    made = rewritten(whole, GOOGLE)
+
+    found = list(lists_in(made.schema))
+    assert found
+    assert all(each.get("items") for each in found)
+    assert "its items are told as texts, numbers, truth values or objects" in [
+        each.says for each in made.changes
+    ]
+
+
+def test_m3_a_list_that_holds_itself_has_items_for_google():
+    loop = {"type": "array", "items": {"$ref": "#/$defs/loop"}}
+
+    made = rewritten({**closed(x={"$ref": "#/$defs/loop"}), "$defs": {"loop": loop}}, GOOGLE)
+
+    assert all(each.get("items") for each in lists_in(made.schema))
+
+
+def test_m3_what_a_list_says_of_its_items_stays():
+    schema = {"type": "array", "items": TEXT}
+
+    assert loosened(closed(x=schema), OPENAI).schema["properties"]["x"] == schema
+    assert one(schema, GOOGLE) == schema
+
+
+def test_m3_a_property_that_is_called_type_makes_no_list():
+    schema = closed(type={"const": "array"}, x={"type": "string", "default": {"type": "array"}})
+
+    assert loosened(schema, OPENAI).schema == schema
 
 
 def test_u29_titles_go_and_properties_called_title_stay_at_every_depth():

@@ -16,7 +16,7 @@ from toolrt.catalog.embedder import check_embedder
 from toolrt.catalog.freshness import check_readers, watched
 from toolrt.catalog.kept import KeptTools
 from toolrt.catalog.links import check_links
-from toolrt.catalog.meta_tools import told_of
+from toolrt.catalog.meta_tools import check_told, told_of
 from toolrt.catalog.notices import check_notify
 from toolrt.catalog.offers import compile_offers
 from toolrt.catalog.project import check_project
@@ -118,6 +118,7 @@ def compile_files(
     check_links(files, entries)
     check_readers(files, entries)
     check_secrets(files, entries, references)
+    check_told(files, entries)
     offers = compile_offers(files, entries)
     if files.has_errors():
         return Compiled(None, files, references.redactor)

@@ -4,13 +4,16 @@ A call of `call_tool` is the call of the tool that it names: the gateway never m
 of it. Rules about that tool decide, people are asked about it, and the journal has its name.
 """
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Container, Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from toolrt.catalog.snapshot import ToolEntry
 from toolrt.core.calls import Invocation
 from toolrt.core.errors import RefusedError
+from toolrt.core.faults import Fault
+from toolrt.core.globs import no_such_tool
 from toolrt.core.results import Answer
+from toolrt.loading.loader import LoadedFiles
 from toolrt.manifest.offers import is_among
 from toolrt.manifest.project import ProjectFile
 
@@ -116,3 +119,43 @@ def told_of(project: ProjectFile, listed: Mapping[str, ToolEntry]) -> Mapping[st
         for name, entry in listed.items()
         if entry.kind == "built-in" or is_among(name, entry.version, options.always)
     }
+
+
+def check_told(files: LoadedFiles, entries: Mapping[str, ToolEntry]) -> None:
+    """Report tools that models are not told of and could never find, and patterns of those that
+    they are `always` told of that fit nothing.
+    """
+    options = files.project.retrieval
+    if options is None or files.project_document is None:
+        return
+    faults = list(_of_always(files, options.always, entries))
+    others = (each for each in entries.values() if each.kind != "built-in" and each.manifest.expose)
+    is_hiding = any(not is_among(each.name, each.version, options.always) for each in others)
+    if options.max_told is not None and is_hiding:
+        faults += _of_max_told(files.project.builtins)
+    files.report(files.project_document, ("retrieval",), *faults)
+
+
+def _of_always(
+    files: LoadedFiles, patterns: Iterable[str], entries: Mapping[str, ToolEntry]
+) -> Iterator[Fault]:
+    if not files.knows.tools:
+        return
+    written: dict[str, str | None] = dict.fromkeys(each.name for each in files.tools)
+    known = written | {name: entry.version for name, entry in entries.items()}
+    for number, pattern in enumerate(patterns):
+        if not any(is_among(name, version, (pattern,)) for name, version in known.items()):
+            yield no_such_tool(pattern, known, ("always", number))
+
+
+def _of_max_told(builtins: Container[str]) -> Iterator[Fault]:
+    lacks = [f"`{each}`" for each in (SEARCH, CALL) if each not in builtins]
+    if not lacks:
+        return
+    are = "are" if len(lacks) > 1 else "is"
+    message = (
+        "where there are more tools, models cannot come to those that they are not told of:"
+        f" {' and '.join(lacks)} {are} not among `builtins`"
+    )
+    hint = f"write `builtins: [{SEARCH}, {CALL}]`"
+    yield Fault("unfound-tools", message, ("max_told",), hint, "warning", on_key=True)

@@ -54,6 +54,7 @@ def approval_summary(viewed: Viewed) -> dict[str, Any]:
         "state": record.state,
         "mode": record.mode,
         "tool": record.tool,
+        "plan": viewed.plan,
         "reason": record.reason,
         "rules": list(record.rules),
         "needs": [each.document() for each in viewed.needs],

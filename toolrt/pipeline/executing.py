@@ -19,6 +19,7 @@ from toolrt.pipeline.halting import broken_off, failure_of, let_go, pause_of, re
 from toolrt.pipeline.stage import Equipment
 from toolrt.pipeline.stages.authorize import decider_of
 from toolrt.pipeline.step_memory import LostRunError, StepRun, running
+from toolrt.pipeline.step_notes import notes_of_steps
 from toolrt.pipeline.stepping import StepFailure, StepPause, Stepper, groups_of
 from toolrt.stores.base import StoreError
 
@@ -83,8 +84,8 @@ class Stepping:
     async def _run(
         self, invocation: Invocation, run: StepRun, steps: Sequence[CompiledStep]
     ) -> Outcome:
-        """What the steps come to. One that breaks off is not over: whoever makes the same call
-        goes on with it, where it is kept.
+        """What the steps come to, and what was noted of them. One that breaks off is not over:
+        whoever makes the same call goes on with it, where it is kept.
         """
         try:
             outcome = await self.outcome(invocation, run, steps)
@@ -97,6 +98,9 @@ class Stepping:
             )
         except StoreError as error:
             return broken_off(self._cannot_keep(error, "tell the operator"), run)
+        finally:
+            if run.notes:
+                invocation.notes += notes_of_steps(run.notes)
         run.is_over = not isinstance(outcome, Pause)
         return outcome
 
@@ -128,7 +132,8 @@ class Stepping:
                     stops = await stepper.unmade(step, error)
                 else:
                     result = await call(invocation, step.tool, arguments, step.id)
-                    if result.status == "success" and result.for_user is None:
+                    is_plain = result.for_user is None and "notes" not in result.context
+                    if result.status == "success" and is_plain:
                         told[step.id] = {
                             "status": "success", "data": result.data, "text": result.text,
                         }  # fmt: skip

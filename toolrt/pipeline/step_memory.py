@@ -44,19 +44,20 @@ class LostRunError(ToolrtError):
 
 class StepRun:
     """One run. `done` and `open` are calls of steps by slot: a step's id, with a number for each
-    of several items; `told` is what later steps read, by id. `has_acted` says that a step may have
-    changed something.
+    of several items; `told` is what later steps read, by id, and `notes` what was noted of the
+    calls, by slot. `has_acted` says that a step may have changed something.
     """
 
     __slots__ = (
         "_entry", "_invocation", "_memory", "_run", "done", "has_acted", "is_kept", "is_over",
-        "open", "thought", "told",
+        "notes", "open", "thought", "told",
     )  # fmt: skip
 
     def __init__(self, memory: Memory, entry: ToolEntry, invocation: Invocation) -> None:
         self.done: dict[str, Told] = {}
         self.open: dict[str, KeptStep] = {}
         self.told: dict[str, dict[str, Any]] = {}
+        self.notes: dict[str, Sequence[str]] = {}
         self.thought: dict[str, Any] | None = None
         self.has_acted = False
         self.is_over = False
@@ -108,7 +109,9 @@ class StepRun:
             if step.state != "done" or step.body is None:
                 self.open[step.slot] = step
                 continue
-            status, data, text, has_acted = json.loads(step.body)
+            status, data, text, has_acted, *noted = json.loads(step.body)
+            if noted:
+                self.notes[step.slot] = noted[0]
             self.done[step.slot] = Told(status, data, text)
             self.has_acted |= has_acted
         self.has_acted |= any(each.state == "begun" for each in self.open.values())
@@ -131,7 +134,8 @@ class StepRun:
             log.exception("the end of step %s of `%s` could not be kept", slot, self._entry.name)
 
     def _done(self, slot: str) -> KeptStep:
-        body = json.dumps([*self.done[slot], self.has_acted], default=str).encode()
+        noted = [self.notes[slot]] if slot in self.notes else []
+        body = json.dumps([*self.done[slot], self.has_acted, *noted], default=str).encode()
         return KeptStep(slot, "done", None, body)
 
     async def wait(self, slot: str, approval_id: str, below: Sequence[str] = ()) -> None:

@@ -25,6 +25,7 @@ from toolrt.pipeline.retrying import MIN_ATTEMPT_S
 from toolrt.pipeline.roots import call_roots
 from toolrt.pipeline.stage import Equipment
 from toolrt.pipeline.step_memory import SKIPPED, StepRun, StepStatus, Told, waits_below
+from toolrt.pipeline.step_notes import notes_of
 from toolrt.stores.approvals import Approval
 from toolrt.stores.plans import KeptStep
 
@@ -279,6 +280,8 @@ class Stepper:
             below = {each["approval_id"]: each["mode"] for each in waits}
             await self.run.wait(call.slot, result.pause.approval_id, list(below))
             return StepPause(call.step, result.pause, below)
+        if "notes" in result.context:
+            self.run.notes[call.slot] = notes_of(result)
         if result.error is not None:
             return await self._failed(call, result.error)
         shown: Any = result

@@ -18,8 +18,9 @@ from toolrt.stores.approval_seals import ApprovalSeals
 from toolrt.stores.approval_twins import Twin, twin_of
 from toolrt.stores.approval_votes import Vote, votes_on
 from toolrt.stores.approvals import Approval
-from toolrt.stores.base import Database
+from toolrt.stores.base import Database, Session
 from toolrt.stores.grants import Grant, shown_pattern
+from toolrt.stores.plans import plan_above
 
 Mask = Callable[[Mapping[str, Any]], dict[str, Any]]
 """A copy of a JSON object without known secrets."""
@@ -31,7 +32,8 @@ class Viewed:
 
     `secrets` are the arguments, such as `headers.token`, that hold one, each with whether it is
     nothing but that. `is_altered`: somebody changed its row by hand, so that nothing runs. `twin`
-    is an earlier approval of the same call, which may have taken effect.
+    is an earlier approval of the same call, which may have taken effect. `plan` is the outermost
+    plan that waits for it at one of its steps.
     """
 
     record: Approval
@@ -40,6 +42,7 @@ class Viewed:
     secrets: Mapping[str, bool]
     is_altered: bool = False
     twin: Twin | None = None
+    plan: str | None = None
 
 
 async def looked_at(
@@ -47,10 +50,19 @@ async def looked_at(
 ) -> list[Viewed]:
     """These records as people may see them, with all that the store has beside them."""
     found = await database.read(
-        lambda session: [(votes_on(session, each.id), twin_of(session, each)) for each in records]
+        lambda session: [
+            (votes_on(session, each.id), twin_of(session, each), _plan(session, each))
+            for each in records
+        ]
     )
-    pairs = zip(records, found, strict=True)
-    return [viewed(record, votes, mask, seals, twin) for record, (votes, twin) in pairs]
+    return [
+        replace(viewed(record, votes, mask, seals, twin), plan=plan)
+        for record, (votes, twin, plan) in zip(records, found, strict=True)
+    ]
+
+
+def _plan(session: Session, record: Approval) -> str | None:
+    return plan_above(session, record.id) if record.state in {"pending", "approved"} else None
 
 
 def viewed(

@@ -6,6 +6,10 @@ from toolrt.schemas.profiles import Profile
 from toolrt.schemas.shapes import json_type
 
 NULL: Final = {"type": "null"}
+ONE_OF_MOST: Final = {
+    "anyOf": [{"type": kind} for kind in ("string", "number", "boolean", "object")]
+}
+"""Stands for any value where a vendor wants types; a list would have to say what is in it."""
 
 
 def nullable(made: dict[str, Any], profile: Profile) -> dict[str, Any]:

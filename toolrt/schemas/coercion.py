@@ -8,7 +8,7 @@ an array of one. Each change is noted.
 import re
 from collections.abc import Callable
 from decimal import Decimal
-from typing import Any
+from typing import Any, Final
 
 from toolrt.core.errors import RefusedError
 from toolrt.core.faults import Path
@@ -21,6 +21,8 @@ from toolrt.schemas.text import parse_json
 _INTEGER = re.compile(r"-?(?:0|[1-9][0-9]*)")
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
 _LONGEST_NUMBER = 400
+WAS_SENT: Final = "was sent as"
+"""What each note on such a change has."""
 _UNREAD = object()
 
 
@@ -68,7 +70,7 @@ class _Coercing:
     def _note(self, path: Path, sent: Any, made: Any) -> None:
         is_sensitive = any(shape.is_sensitive for shape in self.shapes.along(path))
         before, after = (MASK, MASK) if is_sensitive else (shown(sent), shown(made))
-        self.notes.append(f"`{place(path)}` was sent as {before} and taken as {after}")
+        self.notes.append(f"`{place(path)}` {WAS_SENT} {before} and taken as {after}")
 
 
 def _container(text: str, shape: Shape) -> Any:

@@ -27,9 +27,9 @@ class Profile:
     `minItems` (None: any). `is_strict`: every object is closed, every value has a type, and what
     cannot be said so is an obstacle; else something more general stands in its place.
     `all_required`: who leaves a member out sends null. `has_type_lists`: `["string", "null"]` is
-    known. `has_refs`: references stay, and `has_recursion` those that lead back. `option_types` are
-    those of the values of `enum`; `names` is what a property may be called. The last are counts
-    over a whole schema.
+    known. `has_refs`: references stay, and `has_recursion` those that lead back. `has_any_items`:
+    the items of a list may be anything. `option_types` are those of the values of `enum`; `names`
+    is what a property may be called. The last are counts over a whole schema.
     """
 
     name: str
@@ -44,6 +44,7 @@ class Profile:
     has_refs: bool = True
     has_recursion: bool = False
     has_const: bool = True
+    has_any_items: bool = True
     most_levels: int | None = None
     most_properties: int | None = None
     most_options: int | None = None
@@ -97,4 +98,5 @@ GOOGLE: Final = Profile(
     has_type_lists=True,
     has_refs=False,
     has_const=False,
+    has_any_items=False,
 )

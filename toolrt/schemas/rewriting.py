@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from toolrt.schemas.alternatives import NULL, by_type, nullable
+from toolrt.schemas.alternatives import NULL, ONE_OF_MOST, by_type, nullable
 from toolrt.schemas.keywords import ANNOTATIONS, ROLES, TYPE_OF
 from toolrt.schemas.merging import merged
 from toolrt.schemas.profiles import Profile
@@ -140,7 +140,7 @@ class Rewriting:
         if self._open.count(ref) > 1:
             self._general(path, "what holds itself is told two levels deep")
             kind = target.get("type", "object")
-            return {"type": kind} if isinstance(kind, str) else {}
+            return self._of_type(kind, {}, path, []) if isinstance(kind, str) else {}
         self._open.append(ref)
         made = self._node(target, path)
         self._open.pop()
@@ -291,8 +291,10 @@ class Rewriting:
             self._change(place, "which item stands where is checked by toolrt alone")
             rest = [] if isinstance(items, list | bool) else [items]
             items = {"anyOf": [*first, *rest]}
-        if items is not True or self._profile.is_strict:
-            made["items"] = self._node(items, place)
+        made["items"] = inner = self._node(items, place)
+        if not self._profile.has_any_items and inner.keys() <= {"description"}:
+            self._change(place, "its items are told as texts, numbers, truth values or objects")
+            made["items"] = {**ONE_OF_MOST, **inner}
 
     def _anything(self, path: str, takes: str) -> dict[str, Any]:
         if self._profile.is_strict:

@@ -4,11 +4,12 @@ What a vendor cannot check is checked by toolrt all the same when the call comes
 cannot be said in a vendor's subset, the obstacles say why, and `loosened` is the way out.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
-from toolrt.schemas.keywords import ROLES, WORKSPACE_PATH
+from toolrt.schemas.keywords import ROLES, WORKSPACE_PATH, Role
 from toolrt.schemas.profiles import Profile
 from toolrt.schemas.rewriting import AT_ROOT, MOST_NODES, Change, Rewriting, TooLargeError
 
@@ -59,7 +60,7 @@ def loosened(schema: Mapping[str, Any], profile: Profile) -> Rewritten:
         if word in whole
     ]
     rest = {word: each for word, each in whole.items() if word not in AT_ROOT}
-    made = {"type": "object", "properties": {}, **cleaned(rest)}
+    made = {"type": "object", "properties": {}, **_with_items(cleaned(rest))}
     wrong = _badly_named(made, profile)
     changes += [Change(each, "the vendor takes no such name of a parameter") for each in wrong]
     if not wrong.isdisjoint(made.get("required", ())):
@@ -81,19 +82,31 @@ def cleaned(schema: Any, without: frozenset[str] = _SAYS_NOTHING) -> Any:
             continue
         if role is None and word != _FOR_CLIENTS:
             continue
-        is_named = role == "named"
-        made[word] = (
-            value if role == "other" else _cleaned_inside(value, without, is_named=is_named)
-        )
+        made[word] = _inside(value, role, partial(cleaned, without=without))
     return made
 
 
-def _cleaned_inside(value: Any, without: frozenset[str], *, is_named: bool) -> Any:
+def _with_items(schema: Any) -> Any:
+    """A schema in which each list says something of its items, `{}` where they may be anything:
+    OpenAI refuses a whole request for one that does not ("array schema missing items").
+    """
+    if not isinstance(schema, Mapping):
+        return schema
+    made = {word: _inside(value, ROLES.get(word), _with_items) for word, value in schema.items()}
+    if "array" in made.get("type", ()) and made.get("items", True) is True:
+        made["items"] = {}
+    return made
+
+
+def _inside(value: Any, role: Role | None, change: Callable[[Any], Any]) -> Any:
+    """What stands under a word of that role, with each schema in it changed."""
+    if role == "other":
+        return value
     if isinstance(value, list):
-        return [cleaned(each, without) for each in value]
-    if is_named and isinstance(value, Mapping):
-        return {name: cleaned(each, without) for name, each in value.items()}
-    return cleaned(value, without)
+        return [change(each) for each in value]
+    if role == "named" and isinstance(value, Mapping):
+        return {name: change(each) for name, each in value.items()}
+    return change(value)
 
 
 def _badly_named(schema: Mapping[str, Any], profile: Profile) -> frozenset[str]:

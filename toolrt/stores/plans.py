@@ -162,9 +162,8 @@ class PlanRuns:
         """
 
         def found(session: Session) -> Row | None:
-            waits = session.rows(_WAITING, approval)
-            above = min(waits, key=lambda each: (_calls_above(each[1]), str(each[0])), default=None)
-            return above and session.row(f"{_SELECT} WHERE key = ?", above[0])
+            above = _outermost(session, approval)
+            return None if above is None else session.row(f"{_SELECT} WHERE key = ?", above)
 
         row = await self._database.read(found)
         return None if row is None else self._read(row)
@@ -223,6 +222,20 @@ def _told(run: PlanRun) -> tuple[object, ...]:
 
 def _row(key: str, step: KeptStep) -> tuple[object, ...]:
     return key, step.slot, step.state, step.approval, step.body
+
+
+def plan_above(session: Session, approval: str) -> str | None:
+    """The name of the outermost plan that waits for this approval at one of its steps."""
+    above = _outermost(session, approval)
+    row = None if above is None else session.row("SELECT tool FROM plan_runs WHERE key = ?", above)
+    return None if row is None else str(row[0])
+
+
+def _outermost(session: Session, approval: str) -> str | None:
+    """The key of the run of that plan."""
+    waits = session.rows(_WAITING, approval)
+    above = min(waits, key=lambda each: (_calls_above(each[1]), str(each[0])), default=None)
+    return None if above is None else str(above[0])
 
 
 def _calls_above(body: object) -> int:

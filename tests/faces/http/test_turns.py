@@ -84,3 +84,37 @@ async def test_calls_that_may_come_to_what_cannot_be_undone_outlast_their_connec
         paths = (f"/v1/tools/{name}/call".encode() for name in names)
         ended = [ends(server.runtime, {"raw_path": path}) for path in paths]
     assert ended == [True, False, False, False, True]
+
+
+MANY = {
+    "toolrt.yaml": "builtins: [search_tools, call_tool]\n"
+    "retrieval: {max_told: 2, always: ['t.kept']}\n",
+    "tools.d/t.yaml": "namespace: t\ntools:\n"
+    "  kept: {description: Kept., effect: read, command: [echo]}\n"
+    "  left: {description: Left., effect: read, command: [echo], tags: [some]}\n",
+    "policies.d/p.yaml": ALL,
+}
+
+
+async def test_r9_a_request_has_the_tools_that_models_are_told_of() -> None:
+    async with served(MANY) as server:
+        made = (await server.get("/v1/tools?dialect=anthropic")).json()
+        known = await server.runtime.export("anthropic")
+        some = (await server.get("/v1/tools?dialect=anthropic&tag=some")).json()["tools"]
+        found = (await server.get("/v1/tools?dialect=anthropic&q=left")).json()["tools"]
+        people = (await server.get("/v1/tools")).json()["tools"]
+    assert [each["name"] for each in made["tools"]] == ["call_tool", "search_tools", "t_kept"]
+    assert (made["tools"], made["fingerprint"]) == (known.documents, known.fingerprint)
+    assert [each["name"] for each in some] == ["t_left"]
+    assert "t_left" in [each["name"] for each in found]
+    assert len(people) == 4
+
+
+async def test_u82_tools_that_stand_apart_for_their_vendor_are_told_too() -> None:
+    tools = "tools:\n  find: {provider: {vendor: google, type: google_search}}\n"
+    files = {"tools.d/w.yaml": tools, "policies.d/p.yaml": ALL}
+    async with served(files) as server:
+        made = (await server.get("/v1/tools?dialect=google")).json()
+        known = await server.runtime.export("google")
+    assert known.hosted
+    assert made["hosted"] == list(known.hosted)

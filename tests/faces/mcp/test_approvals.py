@@ -272,6 +272,7 @@ tools:
     effect: irreversible
     idempotency_key: "{{ number }}"
   lose: {description: Fails., command: ["false"], parameters: {size: string}, effect: irreversible}
+  orders: {description: Orders., steps: [{id: p, tool: order, args: {size: s, number: 1}}]}
 """
 
 
@@ -286,6 +287,16 @@ async def test_a13_the_model_reads_that_a_person_changed_its_arguments(folder, e
 
     assert ran["isError"] is (name == "lose")
     assert ran["content"][-1]["text"] == "Note: the arguments were edited by boss."
+
+
+@ERAS
+async def test_a13_the_model_reads_that_a_person_changed_a_step_of_its_plan(folder, era):
+    async with served(project(folder, NOTING)) as site, client(site.url, era) as raw:
+        await raw.call("orders", {})
+        await site.runtime.approvals.approve((await approval(site)).id, BOSS, edits={"size": "m"})
+        ran = (await raw.call("orders", {})).result
+
+    assert ran["content"][-1]["text"] == "Note: step `p`: the arguments were edited by boss."
 
 
 @ERAS

@@ -76,6 +76,16 @@ class Foreign:
         """All of them, in order of their sources."""
         return [tool for source in self._sources() for tool in self._of(source)]
 
+    def unasked(self) -> dict[str, str]:
+        """Why the server of a source could not be asked what it says now, by the source's name."""
+        made: dict[str, str] = {}
+        for source in self._sources():
+            server: Server = self._files.servers[source.name]
+            fault = self._servers.fault(server)
+            if fault is not None or self._servers.listing(server) is None:
+                made[source.name] = fault or "it has not answered"
+        return made
+
     def approving(self, tools: Iterable[ForeignTool]) -> Lock:
         """What the lock comes to when what the servers say now of these is approved."""
         chosen = {(each.source, each.name): each.seen for each in tools if each.seen is not None}

@@ -103,6 +103,10 @@ def when(record: Approval, now: Moment) -> str:
     return ago(-at.remaining_s(now))
 
 
+_OF_PLAN = (
+    "a step of plan `{}`; running it once it is approved, as with --run, also makes the steps"
+    " after it"
+)
 _ALTERED = "its row was changed by hand: nobody can say yes to it, and it runs nothing"
 
 
@@ -130,6 +134,7 @@ def _facts(viewed: Viewed, now: Moment, me: str) -> Iterator[tuple[str, str]]:
     yield "altered", _ALTERED if viewed.is_altered else ""
     yield "before", _before(viewed, now)
     yield "tool", one_line(record.tool)
+    yield "plan", one_line(_OF_PLAN.format(viewed.plan)) if viewed.plan else ""
     yield "asked by", _asker(record, now)
     yield from _reasons(record)
     yield "note", one_line(record.terms.note or "")

@@ -45,6 +45,16 @@ def export_of(
     return replace(made, report=(*made.report, *(Told(name, "", why) for name in names)))
 
 
+def listed_names(snapshot: "Snapshot") -> frozenset[str]:
+    """The tools that a model may call: of several versions the one that is meant."""
+    return frozenset(snapshot.listed)
+
+
+def told_names(snapshot: "Snapshot") -> frozenset[str]:
+    """Those that models are told of where nobody says which: `retrieval.max_told` counts."""
+    return listed_names(snapshot) if snapshot.told is None else snapshot.told
+
+
 def _is_for_all(entry: "ToolEntry") -> bool:
     """Whether the rules let a tool run whoever calls it, and however."""
     fixed = entry.decider.fixed if entry.decider else None

@@ -10,7 +10,13 @@ import click
 from toolrt.core.results import SCHEMA
 from toolrt.faces.cli.caller import Guise, as_option, caller_of, seen_by
 from toolrt.faces.cli.circuits import Circuit, open_tools, without_hidden
-from toolrt.faces.cli.dialect import dialect_option, export_of, show_export
+from toolrt.faces.cli.dialect import (
+    dialect_option,
+    export_of,
+    listed_names,
+    show_export,
+    told_names,
+)
 from toolrt.faces.cli.names import compiled_files
 from toolrt.faces.cli.options import Settings, Verb
 from toolrt.faces.cli.signature import signature
@@ -67,7 +73,8 @@ def verb(
     not_called = open_tools(snapshot, files, settings, caller.tenant)
     tools = list(without_hidden(tools, not_called))
     if dialect is not None:
-        told = snapshot.listed.keys() - hidden
+        is_chosen = any(each is not None for each in (pattern, tag, namespace))
+        told = (listed_names(snapshot) if is_chosen else told_names(snapshot)) - hidden
         tools = [each for each in tools if each.name in told and each.blocked is None]
         show_export(export_of(tools, dialect, snapshot), dialect, settings)
         return Exit.OK

@@ -41,7 +41,8 @@ def list_(settings: Settings) -> Exit:
 def diff(settings: Settings, *, names: tuple[str, ...]) -> Exit:
     """Show what has changed, old and new, with characters that nobody sees made visible.
 
-    NAMES are tools or sources; none means all. Ends with 10 when something has changed.
+    NAMES are tools or sources; none means all. Ends with 10 when something has changed, else with 1
+    when a server could not be asked.
     """
     return at_desk(settings, lambda desk: _diff(desk, names))
 
@@ -67,15 +68,22 @@ async def _diff(desk: Desk, names: tuple[str, ...]) -> Exit:
     screen = desk.settings.screen
     tools = chosen(desk, names)
     changed = [each for each in tools if each.is_waiting]
+    unasked = _unasked(desk, names, tools)
     documents = [
         {**each.document(), "diff": each.differences(), "suspicious": each.suspicions()}
         for each in changed
     ]
+    missing = [{"source": source, "why": why} for source, why in unasked.items()]
     screen.show(
-        {"schema": SCHEMA, "pins": documents},
+        {"schema": SCHEMA, "pins": documents, "unreachable": missing},
         lambda: "\n\n".join(told(each, screen) for each in changed),
         [{"schema": SCHEMA, **each} for each in documents],
     )
+    for source, why in unasked.items():
+        screen.complain(f"source `{one_line(source)}` could not be asked: {one_line(why)}")
+    if not changed and unasked:
+        screen.say("whether anything has changed there, nobody knows")
+        return Exit.TOOL_FAILED
     if not changed:
         screen.say("nothing has changed")
         return Exit.OK
@@ -94,11 +102,19 @@ def chosen(desk: Desk, names: tuple[str, ...]) -> "list[ForeignTool]":
     tools = foreign_tools(desk)
     if not names:
         return tools
-    known = {each.full_name for each in tools} | {each.source for each in tools}
+    sources = {each.source for each in tools} | desk.opened.foreign.unasked().keys()
+    known = {each.full_name for each in tools} | sources
     for name in names:
         if name not in known:
             raise _unknown(name, known, desk.settings)
     return [each for each in tools if each.full_name in names or each.source in names]
+
+
+def _unasked(desk: Desk, names: tuple[str, ...], tools: "list[ForeignTool]") -> dict[str, str]:
+    """Why servers could not be asked, by their sources: those of `names`, where any are given."""
+    wanted = {each.source for each in tools} | set(names)
+    found = desk.opened.foreign.unasked().items()
+    return {source: why for source, why in found if not names or source in wanted}
 
 
 def told(tool: "ForeignTool", screen: Screen) -> str:

@@ -11,8 +11,10 @@ from toolrt.faces.cli.dialect import (
     STRICT,
     dialect_option,
     export_of,
+    listed_names,
     show_export,
     show_report,
+    told_names,
 )
 from toolrt.faces.cli.names import compiled_files, complete_tool, require_tool
 from toolrt.faces.cli.options import Misuse, Settings, Verb
@@ -20,6 +22,9 @@ from toolrt.faces.exits import Exit, Stop
 from toolrt.faces.output import to_json
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from toolrt.catalog.snapshot import Snapshot
     from toolrt.dialects.base import Export
 
 Strict = Literal["auto", "always", "never"]
@@ -82,7 +87,8 @@ def verb(
             "--fingerprint": fingerprint,
         }
         return _of_files(settings, which, [name for name, given in beside.items() if given])
-    export = _exported(settings, which, dialect, strict or "auto")
+    among = told_names if compat is None else listed_names
+    export = _exported(settings, which, dialect, strict or "auto", among)
     if compat is not None:
         from toolrt.faces.cli.schema_compat import compare  # noqa: PLC0415 - seldom asked for
 
@@ -112,15 +118,22 @@ def _of_files(settings: Settings, which: tuple[str, ...], beside: list[str]) -> 
     return Exit.OK
 
 
-def _exported(settings: Settings, named: tuple[str, ...], dialect: str, strict: Strict) -> "Export":
-    """The tools that were named, or all that somebody at this terminal can call now."""
+def _exported(
+    settings: Settings,
+    named: tuple[str, ...],
+    dialect: str,
+    strict: Strict,
+    among: "Callable[[Snapshot], frozenset[str]]",
+) -> "Export":
+    """The tools that were named, or those `among` them that somebody at this terminal can call."""
     whole, files = compiled_files(settings)
     caller = caller_of(whole, None, settings)
     snapshot, hidden = seen_by(whole, caller)
     if named:
         tools = [require_tool(snapshot, each, settings) for each in dict.fromkeys(named)]
     else:
-        seen = [each for each in snapshot.listed.values() if each.name not in hidden]
+        wanted = among(snapshot) - hidden
+        seen = [each for each in snapshot.listed.values() if each.name in wanted]
         shut = open_tools(snapshot, files, settings, caller.tenant)
         tools = [each for each in without_hidden(seen, shut) if each.blocked is None]
     try:

@@ -57,13 +57,19 @@ def _found(old: Tools, new: Tools) -> Iterator[tuple[str, Difference]]:
 
 
 def _of_project(folder: str, dialect: str, settings: Settings) -> list[Any]:
-    """The documents of all tools of a project that lists hold."""
+    """The documents of all tools of a project that lists hold. Raises Misuse where it has none:
+    compared with nothing, nothing breaks.
+    """
     from toolrt.faces.cli.names import broken  # noqa: PLC0415 - seldom asked for
     from toolrt.runtime import load  # noqa: PLC0415 - `--help` loads no runtime
 
     loaded = load(folder)
     if loaded.snapshot is None:
         raise broken(loaded, settings)
+    if not loaded.snapshot.tools:
+        looked = f"`toolrt.yaml` and `{loaded.files.project.tools_dir}/*.yaml`"
+        message = f"{folder}: there are no tools in it: looked for {looked} there"
+        raise Misuse(message, hint="name the folder that holds them, or an export")
     tools = [each for each in loaded.snapshot.listed.values() if each.blocked is None]
     return list(export_of(tools, dialect, loaded.snapshot).documents)
 

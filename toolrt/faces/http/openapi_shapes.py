@@ -72,6 +72,7 @@ _APPROVAL: Final = {
     "state": _TEXT,
     "mode": _TEXT,
     "tool": _TEXT,
+    "plan": _MAYBE_TEXT,
     "reason": _MAYBE_TEXT,
     "rules": _TEXTS,
     "asked_by": _OBJECT,

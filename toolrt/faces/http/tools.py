@@ -17,6 +17,8 @@ from toolrt.faces.http.site import Site, caller_of
 from toolrt.pipeline.searching import MOST
 
 _PARAMETERS = {"tag", "namespace", "q", "k", "dialect"}
+_CHOOSING = {"tag", "namespace", "q"}
+"""By these a request says which tools it wants; else it has those that models are told of."""
 
 
 def routes(site: Site) -> list[Route]:
@@ -48,6 +50,8 @@ async def _listed(site: Site, request: Request) -> Response:
     tools = await _wanted(site, query, caller)
     made: dict[str, Any] = {"schema": SCHEMA, "generation": site.runtime.snapshot.generation}
     if dialect := query.get("dialect"):
+        told = None if set(query) & _CHOOSING else site.runtime.snapshot.told
+        tools = [each for each in tools if told is None or each.entry.name in told]
         tools = [each for each in tools if await _may_be_told(site, each, caller)]
         return json_response({**made, **_exported(dialect, tools)})
     return json_response({**made, "tools": [tool_document(each, caller) for each in tools]})
@@ -92,5 +96,6 @@ def _exported(dialect: str, tools: list[Seen]) -> dict[str, Any]:
         "dialect": dialect,
         "fingerprint": made.fingerprint,
         "tools": made.documents,
+        **({"hosted": list(made.hosted)} if made.hosted else {}),
         "report": [each.document() for each in made.report],
     }

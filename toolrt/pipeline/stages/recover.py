@@ -19,6 +19,7 @@ from toolrt.pipeline.asking import given
 from toolrt.pipeline.recovering import why_none
 from toolrt.pipeline.retrying import MIN_ATTEMPT_S
 from toolrt.pipeline.stage import Chain, Equipment
+from toolrt.pipeline.step_notes import notes_of
 
 
 def recover(entry: ToolEntry, equipment: Equipment, following: Chain) -> Chain:
@@ -71,6 +72,7 @@ class _Recovering:
         if error is not None:
             return _also(failure, tool, error.code)
         _mark(invocation, {"tool": tool}, failure, f"`{tool}` was called instead")
+        invocation.notes += tuple(f"`{tool}`: {note}" for note in notes_of(result))
         if "waits" in result.context:  # of a plan
             invocation.mark(waits=result.context["waits"])
         return result.pause or _answer_of(result)
