@@ -28,6 +28,8 @@ from fastmcp.client.elicitation import ElicitResult
 
 
 async def approve(message, response_type, params, context):
+    if getattr(params, "mode", "form") == "url":
+        return ElicitResult(action="decline")
     return ElicitResult(action="accept", content={"decision": "approve"})
 
 
