@@ -121,7 +121,7 @@ class Turns:
                 return (await self._approvals.current(slot.approval)).state
             return "approved"
         entry = self.gateway.entry(slot.tool)
-        may_be_made = entry is None or entry.may_repeat or entry.effect == "read"
+        may_be_made = entry is None or entry.may_repeat or entry.known_effect == "read"
         return "approved" if slot.is_ours or may_be_made else "unknown"
 
     def _parsed(

@@ -130,6 +130,7 @@ SCHEMAS: Final[Mapping[str, Any]] = {
         {"generation": _WHOLE, "tools": {"type": "array", "items": _OBJECT}},
         dialect=_TEXT,
         fingerprint=_TEXT,
+        hosted={"type": "array", "items": _OBJECT},
         report={"type": "array", "items": _OBJECT},
     ),
     "Turn": _shape(
