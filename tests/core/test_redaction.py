@@ -337,3 +337,12 @@ def test_o1_nothing_unseen_inside_a_secret_keeps_it_from_being_masked(redactor, 
 
 def test_o2_a_part_that_a_cut_left_is_masked_whatever_hides_in_it(redactor):
     assert redactor.excerpt(f"says {SECRET[:5]}\u200b{SECRET[5:20]}…") == "says ***…"
+
+
+def test_a_secret_that_begins_like_one_of_another_project_leaves_no_end_behind():
+    first, second = Redactor(), Redactor()
+    first.learn("s3cret")
+    second.learn("s3cret-of-two")
+
+    assert redacted("it is s3cret-of-two, s3cret") == "it is ***, ***"
+    assert redacted_value(["s3cret-of-two", {"s3cret-of-two": 1}]) == ["***", {"***": 1}]

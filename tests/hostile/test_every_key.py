@@ -54,11 +54,16 @@ OTHER_VALUES = readable([*map(json.dumps, OTHERS), *RAW, '""', '"x"'])
 VALUES = [*OTHER_VALUES, *readable(map(json.dumps, TEXTS[2:]))]
 
 KIND_OPTIONS: dict[str, dict[str, Any]] = {
+    "agent": {"python": "m:Agent", "input": {"request": "{{ a }}"}},
     "command": {"argv": ["true", "{{ a }}"]},
     "http": {"url": "http://127.0.0.1:9/{{ a }}", "method": "POST", "query": {"q": "{{ a }}"}},
+    "mcp": {"server": "s", "tool": "t"},
+    "provider": {"vendor": "google", "type": "google_search"},
     "python": {"call": "m:fn"},
     "shell": {"script": "true", "argv": ["{{ a }}"]},
+    "steps": {"steps": [{"id": "one", "tool": "t", "args": {"a": "{{ a }}"}}]},
 }
+AGENT = "class Agent:\n    def do(self, request: str) -> str:\n        return request\n"
 PATH = {"type": "string", "format": "path", "root": "folder"}
 PARAMETERS = ({"type": "string"}, PATH, {"type": "array", "items": PATH})
 
@@ -167,7 +172,7 @@ def project(tmp_path: Path) -> Path:
     (tmp_path / "tools.d" / "loop.json").symlink_to("loop.json")
     (tmp_path / "tools.d" / "mem.json").symlink_to("/proc/self/mem")
     (tmp_path / "tools.d" / "folder").mkdir()
-    (tmp_path / "m.py").write_text("def fn(a: int = 1) -> int:\n    return a\n")
+    (tmp_path / "m.py").write_text("def fn(a: int = 1) -> int:\n    return a\n\n\n" + AGENT)
     return tmp_path
 
 

@@ -104,10 +104,10 @@ class Redactor:
         being found: whoever removes it later would put the secret together.
         """
         while True:
-            spans = self._spans(text) or self._spans_behind(text)
+            spans = self.spans(text) or self._spans_behind(text)
             if not spans:
                 seen = bare(text)
-                spans = [] if seen is text else self._spans(seen) or self._spans_behind(seen)
+                spans = [] if seen is text else self.spans(seen) or self._spans_behind(seen)
                 if not spans:
                     return text
                 text = seen
@@ -145,7 +145,7 @@ class Redactor:
             return items
         for pieces in (items, list(map(bare, items))):
             whole = "".join(pieces)
-            spans = self._spans(whole) or self._spans_behind(whole)
+            spans = self.spans(whole) or self._spans_behind(whole)
             if spans:
                 return self._without(spans, pieces)
         return items
@@ -171,7 +171,7 @@ class Redactor:
             self.is_armed = True
             _ARMED.append(weakref.ref(self, _ARMED.remove))
 
-    def _spans(self, text: str) -> list[Span]:
+    def spans(self, text: str) -> list[Span]:
         """Where secrets stand in `text` as it is."""
         found = []
         for form in self._forms.candidates(text):
@@ -192,7 +192,7 @@ class Redactor:
         plain = unescaped(text)
         while plain != text and len(layers) < _DEEPEST:
             layers.append(text)
-            spans = self._spans(plain)
+            spans = self.spans(plain)
             if spans:
                 for layer in reversed(layers):
                     spans = list(map(Places(layer).span, spans))
@@ -231,20 +231,36 @@ class Redactor:
 
 def redacted(text: str) -> str:
     """`text` for the operator: without credentials, and without the secrets of any open project."""
-    for known in tuple(_ARMED):
-        redactor = known()
-        if redactor is not None:
-            text = redactor.excerpt(text)
+    redactors = _armed()
+    text = _of_all(redactors, text)
+    for redactor in redactors:
+        text = redactor.excerpt(text)
     return without_credentials(text)
 
 
 def redacted_value(value: Any) -> Any:
     """A JSON value with every text in it `redacted`, and numbers that are secrets masked."""
-    for known in tuple(_ARMED):
-        redactor = known()
-        if redactor is not None:
-            value = redactor.value(value, redactor.excerpt)
+    redactors = _armed()
+    if len(redactors) > 1:
+        value = Redactor().value(value, lambda text: _of_all(redactors, text))
+    for redactor in redactors:
+        value = redactor.value(value, redactor.excerpt)
     return Redactor().value(value, without_credentials)
+
+
+def _armed() -> list[Redactor]:
+    """The redactors of all open projects that know secrets."""
+    return [redactor for known in tuple(_ARMED) if (redactor := known()) is not None]
+
+
+def _of_all(redactors: Sequence[Redactor], text: str) -> str:
+    """`text` without the secrets of several projects, looked for before any of them is masked: one
+    that begins like another would leave its end behind.
+    """
+    if len(redactors) < 2:  # noqa: PLR2004 - one alone looks by itself
+        return text
+    spans = [span for redactor in redactors for span in redactor.spans(text)]
+    return _cut_out(text, spans) if spans else text
 
 
 def without_credentials(text: str) -> str:
