@@ -9,10 +9,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property, partial
 
 from toolrt.bindings.base import Services
-from toolrt.catalog.asked_model import add_model
 from toolrt.catalog.builtins import add_builtins, compile_builtin
 from toolrt.catalog.defaults import check_defaults
-from toolrt.catalog.embedder import check_embedder
 from toolrt.catalog.freshness import check_readers, watched
 from toolrt.catalog.kept import KeptTools
 from toolrt.catalog.links import check_links
@@ -96,12 +94,12 @@ def compile_files(
     kept = kept or KeptTools()
     workshop = Workshop(files, services, references, imports=imports)
     add_builtins(files)
-    add_model(files)
+    _add_model(files)
     expand_sources(workshop)
     settle_versions(files)
     lay_settings(files)
     check_project(files)
-    check_embedder(workshop)
+    _check_embedder(workshop)
     check_defaults(files)
     check_targets(workshop)
     entries: dict[str, ToolEntry] = {}
@@ -139,6 +137,23 @@ def compile_files(
     if told is not snapshot.listed:
         snapshot = replace(snapshot, told=frozenset(told))
     return Compiled(snapshot, files, references.redactor)
+
+
+def _add_model(files: LoadedFiles) -> None:
+    """Few projects have a model."""
+    if files.project.agent is not None:
+        from toolrt.catalog.asked_model import add_model  # noqa: PLC0415 - so few load it
+
+        add_model(files)
+
+
+def _check_embedder(workshop: Workshop) -> None:
+    """Few projects have an embedder."""
+    options = workshop.files.project.retrieval
+    if options is not None and options.embedder is not None:
+        from toolrt.catalog.embedder import check_embedder  # noqa: PLC0415 - so few load it
+
+        check_embedder(workshop)
 
 
 def _compiled(workshop: Workshop, written: WrittenTool) -> ToolEntry | None:
