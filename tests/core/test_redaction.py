@@ -179,15 +179,15 @@ def test_o1_secrets_in_passing_are_known_while_they_are_among_the_last():
 
 def test_o1_operator_sees_no_secret_of_any_open_project():
     first, second = Redactor(), Redactor()
-    first.learn("s3cret-of-one")
+    first.learn("quux-of-the-first")
     second.learn("98765432")
 
-    assert redacted("s3cret-of-one 98765432 amqp://a:b@c/d") == "*** *** amqp://***/d"
-    assert redacted_value({"s3cret-of-one": [98765432, "amqp://a:b@c"]}) == {
+    assert redacted("quux-of-the-first 98765432 amqp://a:b@c/d") == "*** *** amqp://***/d"
+    assert redacted_value({"quux-of-the-first": [98765432, "amqp://a:b@c"]}) == {
         "***": ["***", "amqp://***"]
     }
     del first
-    assert redacted("s3cret-of-one") == "s3cret-of-one"
+    assert redacted("quux-of-the-first") == "quux-of-the-first"
 
 
 @pytest.mark.parametrize("kept", [6, 7, 30, len(SECRET) - 1])
