@@ -58,7 +58,7 @@ async def _ended(site: Site, running: asyncio.Task[None]) -> None:
 def elsewhere(raw: Raw, url: str) -> Raw:
     """The same client at another worker."""
     other = Raw(f"{url}/mcp", raw.era, raw.capabilities)
-    other.session, other.number = raw.session, 1000
+    other.session, other.number, other.http = raw.session, 1000, raw.http
     return other
 
 
