@@ -4,7 +4,6 @@ Every call goes through the gateway like any other, so that rules, people and li
 by itself. What all results come to together is bounded (O7).
 """
 
-import asyncio
 from collections import Counter, deque
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
@@ -14,10 +13,11 @@ from toolrt.core.clock import Clock
 from toolrt.core.decisions import Recovery
 from toolrt.core.errors import RefusedError
 from toolrt.core.results import ToolResult
-from toolrt.pipeline.batch_plan import AT_ONCE, BatchCall, BatchPlan, planned
+from toolrt.pipeline.batch_plan import BatchCall, BatchPlan, planned
 from toolrt.pipeline.fitting import fitted
 from toolrt.pipeline.gateway import Gateway
 from toolrt.pipeline.memory import Memory
+from toolrt.pipeline.workers import share
 
 Progress = Callable[[float, float | None, str], None]
 Call = Callable[..., Awaitable[ToolResult]]
@@ -129,12 +129,7 @@ class _Batch:
                 await self._take(call)
                 waiting.end(call)
 
-        try:
-            async with asyncio.TaskGroup() as tasks:
-                for _ in range(min(AT_ONCE, len(group))):
-                    tasks.create_task(work())
-        except BaseExceptionGroup as bugs:  # of whoever listens to the progress
-            raise bugs.exceptions[0] from None
+        await share(work, len(group))
 
     async def _take(self, call: BatchCall) -> None:
         result = self._results[call.id] = await self._made(call)

@@ -26,6 +26,7 @@ from toolrt.pipeline.roots import call_roots
 from toolrt.pipeline.stage import Equipment
 from toolrt.pipeline.step_memory import SKIPPED, StepRun, StepStatus, Told, waits_below
 from toolrt.pipeline.step_notes import notes_of
+from toolrt.pipeline.workers import share
 from toolrt.stores.approvals import Approval
 from toolrt.stores.plans import KeptStep
 
@@ -168,12 +169,7 @@ class Stepper:
                 async with limits[call.step.tool]:
                     came[call.slot] = await self._made(call)
 
-        try:
-            async with asyncio.TaskGroup() as tasks:
-                for _ in range(min(AT_ONCE, len(calls))):
-                    tasks.create_task(work())
-        except BaseExceptionGroup as group:  # of the store
-            raise group.exceptions[0] from None
+        await share(work, len(calls))
         return came
 
     def _limit(self, call: _Call) -> int:
