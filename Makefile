@@ -66,9 +66,9 @@ check: $(READY) $(SCHEMATHESIS) $(FASTMCP)
 	@echo '== speed'
 	@$(BIN)/python bench/run.py --gate
 	@echo '== tests'
-	@$(BIN)/pytest -q -n $(WORKERS) --dist worksteal -m 'not conformance'
+	@SCHEMATHESIS=$(CURDIR)/$(SCHEMATHESIS) $(BIN)/pytest -q -n $(WORKERS) --dist worksteal -m 'not conformance'
 	@echo '== conformance'
-	@$(BIN)/pytest -q -m conformance tests/conformance
+	@FASTMCP=$(CURDIR)/$(VENV)/fastmcp/bin/python $(BIN)/pytest -q -m conformance tests/conformance
 
 fmt: $(READY)
 	@$(BIN)/ruff format --quiet .

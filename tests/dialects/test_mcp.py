@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import jsonschema
 import pytest
 from mcp_types import CallToolResult
 from mcp_types import Tool as McpTool
@@ -9,8 +10,6 @@ from vendor_tools import FORECAST, TOOLS, Tool, bad, good, image, names_of, paus
 
 from toolrt.dialects import mcp
 from toolrt.dialects.base import ParseError, export
-
-jsonschema = pytest.importorskip("jsonschema")
 
 NOTICED = {"toolrt/notice": {"type": "string"}}
 OLD, NEW = "2025-11-25", "2026-07-28"

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+import mcp
 import pytest
 from faces.http.test_pages import field
 from faces.http.test_serve import serving
@@ -261,7 +262,6 @@ async def test_who_logs_out_at_one_worker_is_outside_at_all(folder):
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("mode", ["legacy", "2026-07-28"])
 async def test_the_official_client_meets_one_server_where_two_workers_are(folder, mode):
-    mcp = pytest.importorskip("mcp")
     told = []
 
     async def elicit(_context: Any, _params: Any) -> Any:

@@ -5,10 +5,9 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 import httpx
+import mcp
 import pytest
 from served import FILES, PEOPLE, Served, served
-
-mcp = pytest.importorskip("mcp")
 
 pytestmark = [pytest.mark.anyio, pytest.mark.filterwarnings("ignore")]
 MODES = pytest.mark.parametrize("mode", ["legacy", "auto"])

@@ -2,6 +2,7 @@
 
 import asyncio
 
+import mcp
 import pytest
 from faces.mcp.projects import project
 from faces.mcp.raw import client
@@ -252,7 +253,6 @@ async def test_who_is_sent_to_a_page_is_told_that_the_call_waits(folder, era):
 async def test_over_stdio_a_paused_call_says_how_to_decide(folder):
     import sys
 
-    mcp = pytest.importorskip("mcp")
     arguments = ["-m", "toolrt", "-p", str(project(folder)), "serve", "--stdio"]
     started = mcp.StdioServerParameters(command=sys.executable, args=arguments)
     async with mcp.Client(started, mode="legacy") as connected:

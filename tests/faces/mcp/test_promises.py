@@ -1,9 +1,8 @@
 """Output schemas: a call that went well is never an error to a client, whatever came back."""
 
+import mcp
 import pytest
 from faces.mcp.serving import served
-
-mcp = pytest.importorskip("mcp")
 
 pytestmark = [pytest.mark.anyio, pytest.mark.filterwarnings("ignore")]
 MODES = pytest.mark.parametrize("mode", ["legacy", "auto"])

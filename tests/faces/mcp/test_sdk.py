@@ -1,10 +1,9 @@
 """The Python SDK as a client: over HTTP and stdio, in both eras."""
 
+import mcp
 import pytest
 from faces.mcp.projects import project
 from faces.mcp.serving import served
-
-mcp = pytest.importorskip("mcp")
 
 pytestmark = [pytest.mark.anyio, pytest.mark.filterwarnings("ignore")]
 MODES = pytest.mark.parametrize("mode", ["legacy", "auto", "2026-07-28"])
