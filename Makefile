@@ -1,5 +1,5 @@
 # Five commands, each of which builds .venv when it is missing or out of date:
-#   make demo    one tool of each kind, called on this repository's own files
+#   make demo    tools in Python, of commands, scripts and HTTP, on this repository's own files
 #   make check   everything that CI runs
 #   make fmt     format and repair what can be repaired
 #   make bench   the speed table, as ratios to the limits of the same run

@@ -1,6 +1,6 @@
 """A tool of one generation, with its stages folded to a chain: all that a call needs.
 
-The chain is folded once a tool and generation, at its first call, from `ORDER`.
+The chain is folded once a tool and generation, at its first call, from `BEFORE` and `BEHIND`.
 """
 
 from typing import Any

@@ -73,14 +73,29 @@ def new_file(path: Path) -> Iterator[Path]:
     Of several processes that make the same file one wins, and nobody ever sees half of it.
     """
     with reaching(path):
-        number, name = tempfile.mkstemp(prefix=f".{path.name}-", dir=path.parent)
-    os.close(number)
-    draft = Path(name)
+        draft = _draft(path)
     try:
         yield draft
         with reaching(path), suppress(FileExistsError):
             os.link(draft, path)
             _sync_folder(path.parent)
+    finally:
+        draft.unlink(missing_ok=True)
+
+
+def replace_file(path: Path, content: bytes, mode: int = 0o600) -> None:
+    """Put `content` in place of what is at `path`, at once: nobody ever reads half of it.
+
+    Raises OSError; what was there stays then.
+    """
+    draft = _draft(path)
+    try:
+        with draft.open("wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        draft.chmod(mode)
+        draft.replace(path)
     finally:
         draft.unlink(missing_ok=True)
 
@@ -96,6 +111,13 @@ def reaching(path: Path) -> Iterator[None]:
             f"{path} cannot be used: {error.strerror or error}",
             hint="check that the folder is there, is yours, may be written and has room",
         ) from error
+
+
+def _draft(path: Path) -> Path:
+    """A new file (0600) beside `path`."""
+    number, name = tempfile.mkstemp(prefix=f".{path.name}-", dir=path.parent)
+    os.close(number)
+    return Path(name)
 
 
 def _mode(path: Path) -> int | None:

@@ -28,7 +28,7 @@ _LENIENT = frozenset({".gitignore"})
 @click.option("--dry-run", is_flag=True, help="Say what would be written; write nothing.")
 @click.pass_obj
 def verb(settings: Settings, *, path: str | None, dry_run: bool) -> Exit:
-    """Write a project to PATH, or to this folder: a tool of each kind, and rules with their tests.
+    """Write a project to PATH, or to this folder: tools of four kinds, and rules with their tests.
 
     Nothing is ever overwritten. What is written works offline, `toolrt check` has nothing to say
     about it, and its tests pass. One tool asks a person before it runs. Where tools.d has files

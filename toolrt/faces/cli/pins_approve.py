@@ -1,9 +1,5 @@
 """`toolrt pins approve`: what servers say now is what is meant; `toolrt.lock` is written."""
 
-import os
-import tempfile
-from contextlib import suppress
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -112,11 +108,12 @@ def _write(desk: Desk, tools: "list[ForeignTool]") -> int:
     they were seen before.
     """
     from toolrt.catalog.sources.pins import LOCK, written_lock  # noqa: PLC0415 - `--help`
+    from toolrt.stores.private import replace_file  # noqa: PLC0415 - as above
 
     lock = desk.opened.foreign.approving(tools)
     content = written_lock(lock)
     try:
-        _replace(desk.opened.project / LOCK, content)
+        replace_file(desk.opened.project / LOCK, content, _MODE)
     except OSError as error:
         message = f"{LOCK} cannot be written: {error.strerror}"
         next_ = desk.settings.command("doctor")
@@ -124,22 +121,6 @@ def _write(desk: Desk, tools: "list[ForeignTool]") -> int:
     sources = {each.source for each in tools}
     seen = [each for each in foreign_tools(desk) if each.source in sources]
     return sum(each.standing == "seen" and each not in tools for each in seen)
-
-
-def _replace(path: Path, content: bytes) -> None:
-    """Put the file in place at once, so that nobody reads half of it."""
-    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        os.chmod(name, _MODE)  # noqa: PTH101 - the name is our own, just made
-        os.replace(name, path)  # noqa: PTH105 - as above
-    except BaseException:
-        with suppress(OSError):
-            os.unlink(name)  # noqa: PTH108 - as above
-        raise
 
 
 def _show(desk: Desk, tools: "list[ForeignTool]", others: int, *, is_dry: bool) -> None:

@@ -1,4 +1,4 @@
-"""What `toolrt init` writes: one tool of each kind, and rules, one of which asks a person.
+"""What `toolrt init` writes: tools of four kinds, and rules, one of which asks a person.
 
 All of it works at once, and offline; the tests beside it pass.
 """

@@ -3,7 +3,6 @@
 import json
 import os
 import sys
-import tempfile
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -17,7 +16,7 @@ from toolrt.faces.mcp.messages import Message, Wrong
 from toolrt.faces.mcp.peers import Peer
 from toolrt.faces.mcp.protocol import Protocol
 from toolrt.stores.base import StoreError
-from toolrt.stores.private import make_folder
+from toolrt.stores.private import make_folder, replace_file
 
 _MOST_FILES = 5000
 _MODERN = {
@@ -49,13 +48,7 @@ def keep(told: dict[str, Any], root: Path) -> None:
     path = root / FILE
     with suppress(OSError, StoreError):
         make_folder(path.parent)
-        number, draft = tempfile.mkstemp(prefix=f".{path.name}-", dir=path.parent)
-        try:
-            with os.fdopen(number, "w", encoding="utf-8") as file:
-                file.write(made)
-            Path(draft).replace(path)
-        finally:
-            Path(draft).unlink(missing_ok=True)
+        replace_file(path, made.encode())
 
 
 def is_as_told(now: dict[str, Any], told: Told) -> bool:
