@@ -1,5 +1,5 @@
-"""`make demo`: tools in Python, of commands, scripts and HTTP on this repository's own files, a call
-that asks a person, and two ways to be refused.
+"""`make demo`: tools in Python, of commands, scripts and HTTP on this repository's own files, a
+call that asks a person, and two ways to be refused.
 
 Prints each command before what it prints. Ends with status 1 when a step does not do what it
 should, and leaves no process behind. A word as argument picks the steps that have it in their
